@@ -1,0 +1,101 @@
+package local
+
+import (
+	"database/sql"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"memfs/store"
+)
+
+// Options are the settings of a Server. The zero value serves with the API's
+// limits and accepts any credential.
+type Options struct {
+	// MaxContent is the largest content in bytes: 0 for store.MaxContent, which
+	// is also the most it can be.
+	MaxContent int
+	// MaxPath is the longest path in bytes: 0 for store.MaxPath, which is also
+	// the most it can be.
+	MaxPath int
+	// MaxMemories is how many memories one store may hold: 0 for
+	// store.DefaultMaxMemories.
+	MaxMemories int
+	// Credential is the only credential accepted; "" accepts any. A request
+	// without one is refused either way.
+	Credential string
+	// Now is the clock; nil for time.Now.
+	Now func() time.Time
+	// Log gets one line a request at debug level and failures of the server
+	// itself as errors; nil for none. Contents, paths of memories and
+	// credentials are never logged.
+	Log *zap.Logger
+}
+
+// Server is the embedded store of one directory. It is safe for concurrent use.
+type Server struct {
+	options Options
+	db      *sql.DB
+	handler http.Handler
+	// writing makes writers of this process queue up here, in order, instead of
+	// polling for SQLite's lock.
+	writing sync.Mutex
+}
+
+// Open opens the store in dir, and makes it and the directory (mode 0700) if
+// they do not exist. The caller closes the server.
+func Open(dir string, o Options) (*Server, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	db, err := openDatabase(dir)
+	if err != nil {
+		return nil, fmt.Errorf("local store in %s: %w", dir, err)
+	}
+	s := &Server{options: o, db: db}
+	s.handler = s.routes()
+	return s, nil
+}
+
+// Handler serves the API.
+func (s *Server) Handler() http.Handler { return s.handler }
+
+// Close ends the server. Requests must have ended: what is still running fails.
+func (s *Server) Close() error {
+	if err := s.db.Close(); err != nil {
+		return fmt.Errorf("close local store: %w", err)
+	}
+	return nil
+}
+
+func (o Options) withDefaults() (Options, error) {
+	if o.MaxContent == 0 {
+		o.MaxContent = store.MaxContent
+	}
+	if o.MaxPath == 0 {
+		o.MaxPath = store.MaxPath
+	}
+	if o.MaxMemories == 0 {
+		o.MaxMemories = store.DefaultMaxMemories
+	}
+	if o.MaxContent < 0 || o.MaxContent > store.MaxContent {
+		return o, fmt.Errorf("local store: content limit %d is not within 1..%d", o.MaxContent, store.MaxContent)
+	}
+	if o.MaxPath < 0 || o.MaxPath > store.MaxPath {
+		return o, fmt.Errorf("local store: path limit %d is not within 1..%d", o.MaxPath, store.MaxPath)
+	}
+	if o.MaxMemories < 0 {
+		return o, fmt.Errorf("local store: limit of %d memories is negative", o.MaxMemories)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = zap.NewNop()
+	}
+	return o, nil
+}
