@@ -1,0 +1,110 @@
+package control
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Process is a live memfs process that answered.
+type Process struct {
+	Report
+	client *http.Client
+}
+
+// Processes asks every memfs process whose socket is in one of dirs for its
+// report, and removes the sockets of dead ones. Those that do not answer
+// within some seconds are left out and named in the error.
+func Processes(ctx context.Context, dirs []string) ([]*Process, error) {
+	var live []*Process
+	var failed []error
+	for _, dir := range dirs {
+		for _, path := range sockets(dir) {
+			p, err := dial(ctx, path)
+			switch {
+			case err == nil:
+				live = append(live, p)
+			case errors.Is(err, syscall.ECONNREFUSED):
+				_ = os.Remove(path)
+			case errors.Is(err, os.ErrNotExist): // it ended just now
+			default:
+				failed = append(failed, fmt.Errorf("memfs process at %s does not answer: %w", path, err))
+			}
+		}
+	}
+	return live, errors.Join(failed...)
+}
+
+// answerTime bounds how long a process may take to report.
+const answerTime = 10 * time.Second
+
+func dial(ctx context.Context, path string) (*Process, error) {
+	p := &Process{client: &http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", path)
+		},
+		DisableKeepAlives: true,
+	}}}
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	if err := p.call(ctx, http.MethodGet, "status", nil, &p.Report); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// Serves reports which mount of the process path is, or lies in.
+func (p *Process) Serves(path string) (mount string, ok bool) {
+	for _, m := range p.Mounts {
+		if path == m.Path || strings.HasPrefix(path, m.Path+"/") {
+			return m.Path, true
+		}
+	}
+	return "", false
+}
+
+// Sync runs a pass in the process and waits for it.
+func (p *Process) Sync(ctx context.Context, r SyncRequest) error {
+	return p.call(ctx, http.MethodPost, "sync", r, nil)
+}
+
+// Detach ends all mounts of the process and waits until they are gone. The
+// error tells, by its exit code too, whether edits were kept.
+func (p *Process) Detach(ctx context.Context) error {
+	return p.call(ctx, http.MethodPost, "detach", nil, nil)
+}
+
+func (p *Process) call(ctx context.Context, method, what string, send, receive any) error {
+	body, err := json.Marshal(send)
+	if err != nil {
+		return err
+	}
+	request, err := http.NewRequestWithContext(ctx, method, "http://memfs/v1/"+what, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	response, err := p.client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != http.StatusOK {
+		var f failure
+		if err := json.NewDecoder(response.Body).Decode(&f); err != nil {
+			return fmt.Errorf("memfs process %d: %s", p.PID, response.Status)
+		}
+		return f.err()
+	}
+	if receive == nil {
+		return nil
+	}
+	return json.NewDecoder(response.Body).Decode(receive)
+}

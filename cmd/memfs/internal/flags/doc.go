@@ -1,0 +1,3 @@
+// Package flags joins a command's flags to their MEMFS_ environment
+// variables, and holds the kinds of flag that pflag does not have.
+package flags
