@@ -1,0 +1,58 @@
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// UnsafeError says that a directory or file is not one memfs will keep texts
+// in: a symbolic link, somebody else's, or open to others.
+type UnsafeError struct {
+	Path string
+	// Problem is what is wrong with it, Remedy what to do about it.
+	Problem string
+	Remedy  string
+}
+
+func (e *UnsafeError) Error() string {
+	return fmt.Sprintf("%s %s: %s", e.Path, e.Problem, e.Remedy)
+}
+
+// ErrLocked: another process (or another part of this one) holds the lock.
+var ErrLocked = errors.New("locked by another process")
+
+// LockedError is ErrLocked with who holds the lock.
+type LockedError struct {
+	Path string
+	// PID is the holder's process id as it wrote it down; 0 if unknown.
+	PID int
+}
+
+func (e *LockedError) Error() string {
+	if e.PID == 0 {
+		return fmt.Sprintf("%s: %v", e.Path, ErrLocked)
+	}
+	return fmt.Sprintf("%s: %v (pid %d)", e.Path, ErrLocked, e.PID)
+}
+
+// Is makes errors.Is(err, ErrLocked) hold.
+func (e *LockedError) Is(target error) bool { return target == ErrLocked }
+
+// NoSpace reports whether err says that the disk or a quota is full.
+func NoSpace(err error) bool {
+	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT)
+}
+
+// pathError puts operation and path to err, once.
+func (d *Dir) pathError(kind Kind, name string, err error) error {
+	var unsafe *UnsafeError
+	var locked *LockedError
+	if err == nil || errors.As(err, &unsafe) || errors.As(err, &locked) {
+		return err
+	}
+	return &fs.PathError{Op: string(kind), Path: filepath.Join(d.path, name), Err: err}
+}

@@ -1,0 +1,140 @@
+package disk
+
+import (
+	"errors"
+	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// File is an open regular file.
+type File struct {
+	dir  *Dir
+	name string
+	f    *os.File
+}
+
+// Create makes a new file and opens it to read and write. It fails with
+// fs.ErrExist where the name is taken, by a symbolic link too. Where the
+// directory itself was removed under us, it is made anew.
+func (d *Dir) Create(label, name string) (*File, error) {
+	file, err := d.create(label, name)
+	if errors.Is(err, unix.ENOENT) {
+		if revived, _ := d.revive(); revived {
+			return d.create(label, name)
+		}
+	}
+	return file, err
+}
+
+func (d *Dir) create(label, name string) (*File, error) {
+	return d.openAt(Op{Label: label, Kind: KindCreate, Name: name}, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL)
+}
+
+// OpenFile opens an existing regular file to read, and with write to write as
+// well. What is no regular file is an *UnsafeError.
+func (d *Dir) OpenFile(label, name string, write bool) (*File, error) {
+	flags := unix.O_RDONLY
+	if write {
+		flags = unix.O_RDWR
+	}
+	return d.openAt(Op{Label: label, Kind: KindOpen, Name: name}, flags)
+}
+
+func (d *Dir) openAt(op Op, flags int) (*File, error) {
+	var f *os.File
+	err := d.hook.run(op, func() (err error) {
+		if err := checkName(op.Name); err != nil {
+			return err
+		}
+		f, err = d.openRegular(op.Name, flags)
+		return err
+	})
+	if err != nil {
+		return nil, d.pathError(op.Kind, op.Name, err)
+	}
+	return &File{dir: d, name: op.Name, f: f}, nil
+}
+
+// openRegular opens without following a link and, by O_NONBLOCK, without
+// waiting for the other end of a fifo.
+func (d *Dir) openRegular(name string, flags int) (*os.File, error) {
+	var fd int
+	err := d.at(func(dirfd int) (err error) {
+		fd, err = unix.Openat(dirfd, name, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, fileMode)
+		return err
+	})
+	notRegular := &UnsafeError{Path: d.path + "/" + name, Problem: "is not a regular file", Remedy: "remove it"}
+	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENXIO) || errors.Is(err, unix.EISDIR) {
+		return nil, notRegular
+	}
+	if err != nil {
+		return nil, err
+	}
+	var st unix.Stat_t
+	if err = unix.Fstat(fd, &st); err == nil && st.Mode&unix.S_IFMT != unix.S_IFREG {
+		err = notRegular
+	}
+	if err == nil && flags&unix.O_CREAT != 0 {
+		err = unix.Fchmod(fd, fileMode)
+	}
+	if err == nil {
+		err = unix.SetNonblock(fd, false)
+	}
+	if err != nil {
+		return nil, errors.Join(err, unix.Close(fd))
+	}
+	return os.NewFile(uintptr(fd), name), nil
+}
+
+// Name is the name the file was opened by.
+func (f *File) Name() string { return f.name }
+
+// ReadAt reads as io.ReaderAt does.
+func (f *File) ReadAt(label string, p []byte, off int64) (n int, err error) {
+	op := Op{Label: label, Kind: KindRead, Name: f.name, Off: off, Size: len(p)}
+	err = f.dir.hook.run(op, func() error {
+		n, err = f.f.ReadAt(p, off)
+		return err
+	})
+	if err == io.EOF {
+		return n, err
+	}
+	return n, f.dir.pathError(KindRead, f.name, err)
+}
+
+// WriteAt writes all of p at off. Where it fails, n bytes were written.
+func (f *File) WriteAt(label string, p []byte, off int64) (n int, err error) {
+	op := Op{Label: label, Kind: KindWrite, Name: f.name, Off: off}
+	n, err = f.dir.hook.write(op, p, func(p []byte) (int, error) { return f.f.WriteAt(p, off) })
+	return n, f.dir.pathError(KindWrite, f.name, err)
+}
+
+// Sync makes the content durable, with the metadata needed to read it back.
+func (f *File) Sync(label string) error {
+	err := f.dir.hook.run(Op{Label: label, Kind: KindSync, Name: f.name}, func() error { return syncData(f.f) })
+	return f.dir.pathError(KindSync, f.name, err)
+}
+
+// Truncate sets the size.
+func (f *File) Truncate(label string, size int64) error {
+	op := Op{Label: label, Kind: KindTruncate, Name: f.name, Off: size}
+	err := f.dir.hook.run(op, func() error { return f.f.Truncate(size) })
+	return f.dir.pathError(KindTruncate, f.name, err)
+}
+
+// Stat describes the file.
+func (f *File) Stat(label string) (Stat, error) {
+	var st unix.Stat_t
+	err := f.dir.hook.run(Op{Label: label, Kind: KindStat, Name: f.name}, func() error {
+		return withFD(f.f, func(fd int) error { return unix.Fstat(fd, &st) })
+	})
+	if err != nil {
+		return Stat{}, f.dir.pathError(KindStat, f.name, err)
+	}
+	return statOf(&st), nil
+}
+
+// Close gives the handle back. It syncs nothing.
+func (f *File) Close() error { return f.f.Close() }

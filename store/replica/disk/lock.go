@@ -1,0 +1,82 @@
+package disk
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Lock is an exclusive lock on a file, held until Release or the end of the
+// process.
+type Lock struct{ f *File }
+
+// Lock takes the lock on the file of that name, which it makes if need be,
+// without waiting: *LockedError if somebody has it.
+func (d *Dir) Lock(name string) (*Lock, error) {
+	for {
+		f, err := d.lockFile(name)
+		if err != nil {
+			return nil, err
+		}
+		err = d.hook.run(Op{Label: "lock.take", Kind: KindLock, Name: name}, func() error {
+			return withFD(f.f, func(fd int) error { return unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) })
+		})
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			err = &LockedError{Path: filepath.Join(d.path, name), PID: f.readPID()}
+		}
+		var st Stat
+		if err == nil {
+			st, err = f.Stat("lock.take")
+		}
+		if err == nil && st.Linked {
+			if err = f.writePID(); err == nil {
+				return &Lock{f: f}, nil
+			}
+		}
+		if closeErr := f.Close(); err != nil {
+			return nil, errors.Join(d.pathError(KindLock, name, err), closeErr)
+		}
+		// The holder before us removed the file as it ended: lock the one
+		// that has the name now.
+	}
+}
+
+func (d *Dir) lockFile(name string) (*File, error) {
+	for {
+		f, err := d.OpenFile("lock.open", name, true)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return f, err
+		}
+		f, err = d.Create("lock.open", name)
+		if !errors.Is(err, fs.ErrExist) {
+			return f, err
+		}
+	}
+}
+
+// Release gives the lock back. The file stays.
+func (l *Lock) Release() error { return l.f.Close() }
+
+func (f *File) writePID() error {
+	text := strconv.Itoa(os.Getpid()) + "\n"
+	if _, err := f.WriteAt("lock.pid", []byte(text), 0); err != nil {
+		return err
+	}
+	return f.Truncate("lock.pid", int64(len(text)))
+}
+
+func (f *File) readPID() int {
+	text := make([]byte, 32)
+	n, _ := f.ReadAt("lock.pid", text, 0)
+	first, _, _ := strings.Cut(string(text[:n]), "\n")
+	pid, err := strconv.Atoi(first)
+	if err != nil {
+		return 0
+	}
+	return pid
+}

@@ -1,0 +1,136 @@
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	dirMode  = 0o700
+	fileMode = 0o600
+)
+
+// open makes the directory if it is missing, opens it and checks it.
+func (d *Dir) open() error {
+	var handle *os.File
+	err := d.hook.run(Op{Label: "dir.open", Kind: KindMkdir, Name: filepath.Base(d.path)}, func() (err error) {
+		if d.parent == nil {
+			if err = makeAll(filepath.Dir(d.path)); err == nil {
+				handle, err = openDir(unix.AT_FDCWD, d.path, d.path)
+			}
+			return err
+		}
+		return d.parent.at(func(fd int) error {
+			handle, err = openDir(fd, d.name, d.path)
+			return err
+		})
+	})
+	if err != nil {
+		return d.pathError(KindOpen, "", err)
+	}
+	if old := d.handle.Swap(handle); old != nil {
+		return old.Close()
+	}
+	return nil
+}
+
+// revive makes the directory anew where somebody removed it under us, and
+// reports whether it did.
+func (d *Dir) revive() (bool, error) {
+	var st unix.Stat_t
+	err := d.at(func(fd int) error { return unix.Fstat(fd, &st) })
+	if err != nil || st.Nlink > 0 {
+		return false, err
+	}
+	if d.parent != nil {
+		if _, err := d.parent.revive(); err != nil {
+			return false, err
+		}
+	}
+	return true, d.open()
+}
+
+// openDir opens name relative to at, makes it if missing, and checks it.
+func openDir(at int, name, path string) (*os.File, error) {
+	err := unix.Mkdirat(at, name, dirMode)
+	made := err == nil
+	if err != nil && !errors.Is(err, unix.EEXIST) {
+		return nil, err
+	}
+	const flags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
+	fd, err := unix.Openat(at, name, flags, 0)
+	if made && errors.Is(err, unix.EACCES) {
+		// The umask took the owner's rights as well.
+		if err = unix.Fchmodat(at, name, dirMode, 0); err == nil {
+			fd, err = unix.Openat(at, name, flags, 0)
+		}
+	}
+	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENOTDIR) {
+		return nil, &UnsafeError{Path: path, Problem: "is not a directory but a symbolic link or a file",
+			Remedy: "remove it, or name the directory itself"}
+	}
+	if err != nil {
+		return nil, err
+	}
+	dir := os.NewFile(uintptr(fd), path)
+	if made {
+		err = errors.Join(unix.Fchmod(fd, dirMode), syncParent(at, path))
+	}
+	if err == nil {
+		err = checkDir(fd, path)
+	}
+	if err != nil {
+		return nil, errors.Join(err, dir.Close())
+	}
+	return dir, nil
+}
+
+// syncParent makes the name of a new directory durable.
+func syncParent(at int, path string) error {
+	if at != unix.AT_FDCWD {
+		return unix.Fsync(at)
+	}
+	parent, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(parent.Sync(), parent.Close())
+}
+
+// checkDir refuses a directory that others own or have access to.
+func checkDir(fd int, path string) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return err
+	}
+	if uid := os.Geteuid(); int(st.Uid) != uid {
+		return &UnsafeError{Path: path, Problem: fmt.Sprintf("belongs to uid %d, memfs runs as uid %d", st.Uid, uid),
+			Remedy: fmt.Sprintf("chown it to %d, or use another directory", uid)}
+	}
+	if mode := st.Mode & 0o777; mode&0o077 != 0 {
+		return &UnsafeError{Path: path, Problem: fmt.Sprintf("gives others access (mode %04o)", mode),
+			Remedy: "chmod it to 0700, or use another directory"}
+	}
+	return nil
+}
+
+// makeAll makes a directory and its parents where they are missing.
+func makeAll(path string) error {
+	_, err := os.Stat(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := makeAll(filepath.Dir(path)); err != nil {
+		return err
+	}
+	dir, err := openDir(unix.AT_FDCWD, path, path)
+	if err != nil {
+		return err
+	}
+	return dir.Close()
+}

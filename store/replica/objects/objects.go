@@ -1,0 +1,145 @@
+package objects
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync"
+
+	"memfs/store"
+	"memfs/store/replica/disk"
+)
+
+// ErrMissing: the object is not here, or what is here is not it. The caller
+// can fetch it again.
+var ErrMissing = errors.New("content is not on this host")
+
+// The labels of the store's file operations.
+const (
+	labelPut    = "objects.put"
+	labelGet    = "objects.get"
+	labelSync   = "objects.sync"
+	labelRemove = "objects.remove"
+	labelList   = "objects.list"
+)
+
+// Store is a directory of objects. It is safe for concurrent use.
+type Store struct {
+	dir *disk.Dir
+
+	mu sync.Mutex
+	// whole are the objects that this process wrote or verified, and whether
+	// each is durable, waits for Sync, or need not be.
+	whole map[store.SHA]state
+	// touched are the objects put while a sweep runs; nil while none does.
+	touched map[store.SHA]bool
+
+	syncing sync.Mutex
+}
+
+type state uint8
+
+const (
+	cached state = iota + 1
+	pending
+	durable
+)
+
+// Open takes over a directory that holds nothing else, and removes what
+// unfinished writes left in it.
+func Open(dir *disk.Dir) (*Store, error) {
+	if err := dir.RemoveTemps(labelRemove); err != nil {
+		return nil, fmt.Errorf("open objects: %w", err)
+	}
+	return &Store{dir: dir, whole: map[store.SHA]state{}}, nil
+}
+
+// Put keeps content, whose hash is sha. It survives the end of the process,
+// and power loss after the next Sync. It costs little where the object is here.
+func (s *Store) Put(sha store.SHA, content []byte) error { return s.put(sha, content, pending) }
+
+// Cache is Put for content that can be fetched again: Sync takes no time for
+// it, unless Put or Need come later.
+func (s *Store) Cache(sha store.SHA, content []byte) error { return s.put(sha, content, cached) }
+
+func (s *Store) put(sha store.SHA, content []byte, as state) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.isWhole(sha, int64(len(content))) {
+		delete(s.whole, sha)
+		if err := s.dir.WriteFile(labelPut, sha.String(), content, false); err != nil {
+			return fmt.Errorf("keep content %s: %w", sha, err)
+		}
+	}
+	s.mark(sha, as)
+	return nil
+}
+
+// Need makes an object that is here part of the next Sync, as Put does.
+func (s *Store) Need(sha store.SHA) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.isWhole(sha, -1) {
+		return fmt.Errorf("content %s: %w", sha, ErrMissing)
+	}
+	s.mark(sha, pending)
+	return nil
+}
+
+// mark needs mu.
+func (s *Store) mark(sha store.SHA, as state) {
+	s.whole[sha] = max(s.whole[sha], as)
+	if s.touched != nil {
+		s.touched[sha] = true
+	}
+}
+
+// isWhole reports whether the object is here and, where this process did not
+// see that before, what its name says. A size of -1 is not compared. It needs
+// mu.
+func (s *Store) isWhole(sha store.SHA, size int64) bool {
+	if s.whole[sha] == 0 {
+		content, err := s.dir.ReadFile(labelGet, sha.String(), 0)
+		return err == nil && store.Hash(content) == sha
+	}
+	st, err := s.dir.Stat(labelGet, sha.String())
+	return err == nil && st.Regular && (size < 0 || st.Size == size)
+}
+
+// Get returns an object's content. It is ErrMissing where the object is
+// absent, damaged (it is removed then) or cannot be read.
+func (s *Store) Get(sha store.SHA) ([]byte, error) {
+	content, err := s.dir.ReadFile(labelGet, sha.String(), 0)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("content %s: %w", sha, ErrMissing)
+	case err != nil:
+		return nil, fmt.Errorf("content %s: %w: %w", sha, ErrMissing, err)
+	case store.Hash(content) != sha:
+		return nil, fmt.Errorf("content %s: %w: it is damaged", sha, errors.Join(ErrMissing, s.Remove(sha)))
+	}
+	return content, nil
+}
+
+// Has reports whether something has the object's name; only Get verifies it.
+func (s *Store) Has(sha store.SHA) bool {
+	ok, err := s.dir.Exists(labelGet, sha.String())
+	return ok && err == nil
+}
+
+// Remove removes an object if it is here.
+func (s *Store) Remove(sha store.SHA) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.remove(sha)
+}
+
+// remove needs mu.
+func (s *Store) remove(sha store.SHA) error {
+	delete(s.whole, sha)
+	err := s.dir.Remove(labelRemove, sha.String())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove content %s: %w", sha, err)
+	}
+	return nil
+}

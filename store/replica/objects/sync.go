@@ -1,0 +1,85 @@
+package objects
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"memfs/store"
+)
+
+// Sync makes durable every Put and Need that returned before it. An object
+// that was removed or wiped meanwhile is no error. What could not be synced
+// is written anew and synced by the next Sync.
+func (s *Store) Sync() error {
+	s.syncing.Lock()
+	defer s.syncing.Unlock()
+	shas := s.pending()
+	if len(shas) == 0 {
+		return nil
+	}
+	var failed error
+	for _, sha := range shas {
+		if err := s.syncOne(sha); err != nil {
+			failed = errors.Join(failed, fmt.Errorf("sync content %s: %w", sha, err))
+		}
+	}
+	if failed == nil {
+		failed = s.dir.Sync(labelSync)
+	}
+	if failed != nil {
+		return failed
+	}
+	s.settle(shas)
+	return nil
+}
+
+func (s *Store) pending() []store.SHA {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var shas []store.SHA
+	for sha, as := range s.whole {
+		if as == pending {
+			shas = append(shas, sha)
+		}
+	}
+	return shas
+}
+
+// settle marks objects durable, unless they went meanwhile.
+func (s *Store) settle(shas []store.SHA) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, sha := range shas {
+		if s.whole[sha] == pending {
+			s.whole[sha] = durable
+		}
+	}
+}
+
+func (s *Store) syncOne(sha store.SHA) error {
+	f, err := s.dir.OpenFile(labelSync, sha.String(), false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	err = f.Sync(labelSync)
+	if closeErr := f.Close(); err == nil {
+		return closeErr
+	}
+	// The system may take the file's pages for written now, although they are
+	// not: only a new file can be believed.
+	return errors.Join(err, s.rewrite(sha))
+}
+
+func (s *Store) rewrite(sha store.SHA) error {
+	content, err := s.Get(sha)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.dir.WriteFile(labelPut, sha.String(), content, false)
+}
