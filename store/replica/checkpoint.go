@@ -1,0 +1,228 @@
+package replica
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"go.uber.org/zap"
+
+	"memfs/store"
+)
+
+// Checkpoint replaces the journal by one that holds the present state, so that
+// it does not grow for ever. Changed contents become objects; writers wait
+// only while the state is listed in memory.
+func (r *Replica) Checkpoint() error {
+	r.ckpt.Lock()
+	defer r.ckpt.Unlock()
+	if err := r.saveContents(); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	if r.closed {
+		r.mu.Unlock()
+		return ErrClosed
+	}
+	snapshot, used, err := r.snapshotRecords()
+	if err != nil {
+		r.mu.Unlock()
+		return err
+	}
+	point := r.journal.BeginCheckpoint()
+	r.mu.Unlock()
+	if err := r.objects.Sync(); err != nil {
+		point.Abort()
+		return fmt.Errorf("checkpoint: contents: %w", err)
+	}
+	if err := point.Commit(snapshot); err != nil {
+		return fmt.Errorf("checkpoint: %w", err)
+	}
+	return r.sweep(used)
+}
+
+// sweep removes the objects that nothing refers to.
+func (r *Replica) sweep(used map[store.SHA]struct{}) error {
+	r.mu.RLock()
+	for _, n := range r.tree.nodes {
+		used[n.content.sha] = struct{}{}
+		if n.before != nil {
+			used[n.before.sha] = struct{}{}
+		}
+	}
+	r.mu.RUnlock()
+	return r.objects.Sweep(func(sha store.SHA) bool {
+		_, keep := used[sha]
+		return keep
+	})
+}
+
+// saveContents makes objects of the contents that only memory and journal
+// have, one by one, without holding up writers.
+func (r *Replica) saveContents() error {
+	r.mu.RLock()
+	var inos []Ino
+	for ino, n := range r.tree.nodes {
+		if n.content.buf != nil || n.before != nil && n.before.buf != nil {
+			inos = append(inos, ino)
+		}
+	}
+	r.mu.RUnlock()
+	for _, ino := range inos {
+		r.mu.Lock()
+		err := r.saveContent(r.tree.nodes[ino])
+		r.mu.Unlock()
+		if err != nil {
+			return fmt.Errorf("checkpoint: content: %w", err)
+		}
+	}
+	return nil
+}
+
+func (r *Replica) saveContent(n *node) error {
+	if n == nil {
+		return nil
+	}
+	for _, c := range []*content{&n.content, n.before} {
+		if c == nil || c.buf == nil || n.damaged {
+			continue
+		}
+		if err := r.objects.Put(c.hash(), c.buf); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// snapshotRecords lists the present state as records. Contents that changed
+// since saveContents are made objects now. r.mu is held.
+func (r *Replica) snapshotRecords() (iter.Seq[[]byte], map[store.SHA]struct{}, error) {
+	t := r.tree
+	used := make(map[store.SHA]struct{})
+	w := &snapshotWriter{used: used}
+	w.add(record{kind: recCounters, ino: uint64(t.nextIno), seq: t.nextSeq})
+	w.node(t.root)
+	orphans := make([]*node, 0, len(t.strays))
+	for _, n := range t.strays {
+		orphans = append(orphans, n)
+	}
+	for _, n := range orphans {
+		w.node(n)
+	}
+	for ino := range t.nodes {
+		if err := r.saveContent(t.nodes[ino]); err != nil {
+			return nil, nil, err
+		}
+	}
+	w.contents(t.root)
+	for _, n := range orphans {
+		w.contents(n)
+	}
+	for _, b := range t.bases {
+		w.add(baseRecord(b.Base))
+		if b.carrier != nil {
+			w.add(record{kind: recCarry, ino: uint64(b.carrier.ino), id: b.ID})
+		}
+		if b.touched != 0 {
+			w.add(record{kind: recTouched, id: b.ID, time: uint64(b.touched), since: uint64(b.first)})
+		}
+	}
+	for _, s := range t.sends {
+		w.add(record{kind: recSent, seq: s.Seq, op: uint64(s.Op), id: s.ID, path: s.Path, sha: s.SHA, ino: uint64(s.Ino), time: uint64(nanos(s.At))})
+	}
+	w.times(t.root)
+	return slices.Values(w.payloads), used, nil
+}
+
+// snapshotWriter makes the payloads of a checkpoint.
+type snapshotWriter struct {
+	payloads [][]byte
+	used     map[store.SHA]struct{}
+}
+
+func (w *snapshotWriter) add(records ...record) { w.payloads = append(w.payloads, encode(records...)) }
+
+// node writes a node and all below it, parents first.
+func (w *snapshotWriter) node(n *node) {
+	rec := record{kind: recNode, ino: uint64(n.ino), name: n.name, mode: uint64(n.mode), uid: uint64(n.uid), gid: uint64(n.gid),
+		atime: uint64(n.atime), mtime: uint64(n.mtime), ctime: uint64(n.ctime), btime: uint64(n.btime)}
+	if n.parent != nil {
+		rec.parent = uint64(n.parent.ino)
+	} else {
+		rec.flags |= flagOrphan
+	}
+	if n.dir {
+		rec.flags |= flagDir
+		if n.made {
+			rec.flags |= flagMade
+		}
+	}
+	if n.replaced {
+		rec.flags |= flagReplaced
+	}
+	w.add(rec)
+	for _, child := range n.entries {
+		w.node(child)
+	}
+}
+
+func (w *snapshotWriter) contents(dir *node) {
+	dir.files(func(n *node) {
+		w.content(n, n.content, recContent)
+		if n.before != nil {
+			w.content(n, *n.before, recBefore)
+		}
+		if n.since == 0 && n.written == 0 && n.moved == 0 {
+			return
+		}
+		rec := record{kind: recDirty, ino: uint64(n.ino), time: uint64(n.written), mtime: uint64(n.moved), since: uint64(n.since),
+			id: n.replacedID, path: n.replacedPath}
+		if n.emptied {
+			rec.flags |= flagEmptied
+		}
+		if n.failed || n.damaged {
+			rec.flags |= flagFailed
+		}
+		w.add(rec)
+	})
+}
+
+func (w *snapshotWriter) content(n *node, c content, k kind) {
+	rec := contentRecord(n.ino, c, k)
+	rec.sha = c.hash()
+	w.used[rec.sha] = struct{}{}
+	w.add(rec)
+}
+
+// times writes the directories' attributes last, as making entries moves them.
+func (w *snapshotWriter) times(dir *node) {
+	w.add(record{kind: recAttr, ino: uint64(dir.ino), mode: uint64(dir.mode), uid: uint64(dir.uid), gid: uint64(dir.gid),
+		atime: uint64(dir.atime), mtime: uint64(dir.mtime), ctime: uint64(dir.ctime)})
+	for _, child := range dir.entries {
+		if child.dir {
+			w.times(child)
+		}
+	}
+}
+
+// compact is the checkpoint that a grown journal asks for.
+func (r *Replica) compact() {
+	err := r.Checkpoint()
+	r.mu.Lock()
+	r.checkpointAt = checkpointSize(r.journal)
+	r.mu.Unlock()
+	if err != nil && !errors.Is(err, ErrClosed) {
+		r.o.Log.Warn("the journal could not be made smaller", zap.String("code", "checkpoint_failed"),
+			zap.String("store", r.o.Store.ID), zap.String("path", r.o.MountPath), zap.Error(err))
+	}
+}
+
+// heal replaces a journal that cannot be written any more; until that works
+// every change is refused.
+func (r *Replica) heal() {
+	if err := r.Checkpoint(); err != nil && !errors.Is(err, ErrClosed) {
+		r.o.Log.Error("the journal cannot be replaced; changes are refused until it can",
+			zap.String("code", "journal_broken"), zap.String("store", r.o.Store.ID), zap.String("path", r.o.MountPath), zap.Error(err))
+	}
+}

@@ -1,0 +1,318 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+
+	"go.uber.org/zap"
+
+	"memfs/store"
+	"memfs/store/replica/conflicts"
+	"memfs/store/replica/disk"
+	"memfs/store/replica/journal"
+	"memfs/store/replica/objects"
+)
+
+const journalName = "journal"
+
+// Open opens the replica of a store for one session or mount path, made anew
+// or as its journal left it. The caller is the only one: another process that
+// has it open is ErrInUse.
+func Open(o Options) (_ *Replica, err error) {
+	o.fill()
+	if err := o.Scratch.Check(); err != nil {
+		return nil, err
+	}
+	r := &Replica{o: o, tree: newTree(o.Scratch)}
+	r.ctx, r.cancel = context.WithCancel(context.Background())
+	defer func() {
+		if err != nil {
+			r.cancel()
+			r.closeFiles()
+			err = fmt.Errorf("replica of %s: %w", o.Store.ID, err)
+		}
+	}()
+	if err := r.openFiles(); err != nil {
+		return nil, err
+	}
+	found, err := r.replay()
+	if err != nil {
+		return nil, err
+	}
+	if found {
+		r.recoverSaves()
+	} else if err := r.furnish(); err != nil {
+		return nil, err
+	}
+	return r, r.startJournal()
+}
+
+func (r *Replica) openFiles() error {
+	top, err := disk.Open(r.o.Dir, r.o.Hook)
+	if err != nil {
+		return err
+	}
+	defer top.Close()
+	if r.dir, err = subDir(top, "replicas", r.o.key()); err != nil {
+		return err
+	}
+	if r.lock, err = r.dir.Lock("lock"); err != nil {
+		if errors.Is(err, disk.ErrLocked) {
+			return fmt.Errorf("%w: %w", ErrInUse, err)
+		}
+		return err
+	}
+	if r.objectDir, err = r.dir.Sub("objects"); err != nil {
+		return err
+	}
+	if r.objects, err = objects.Open(r.objectDir); err != nil {
+		return err
+	}
+	if r.areaDir, err = subDir(top, "conflicts", r.o.area()); err != nil {
+		return err
+	}
+	r.area, err = conflicts.Open(r.areaDir, conflicts.Options{Now: r.o.Now})
+	return err
+}
+
+func subDir(top *disk.Dir, name, key string) (*disk.Dir, error) {
+	dir, err := top.Sub(name)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	return dir.Sub(key)
+}
+
+// replay applies the journal that is there; false where there is none.
+func (r *Replica) replay() (bool, error) {
+	var garbled error
+	r.tree.replaying = true
+	defer func() { r.tree.replaying = false }()
+	got, err := journal.Read(r.dir, journalName, func(payload []byte) error {
+		if garbled == nil {
+			garbled = r.replayFrame(payload)
+		}
+		return nil
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if got.Header.Store != r.o.Store.ID || got.Header.Endpoint != r.o.Endpoint {
+		return false, fmt.Errorf("%w: %s has the journal of %s at %s", ErrForeignState, r.dir.Path(), got.Header.Store, got.Header.Endpoint)
+	}
+	if garbled != nil || got.Damaged {
+		r.o.Log.Warn("journal damaged at its end; what came before it stands",
+			zap.String("code", "journal_damaged"), zap.String("store", r.o.Store.ID), zap.String("path", r.o.MountPath),
+			zap.Int("records", got.Records), zap.Int64("good", got.Good), zap.Int64("size", got.Size), zap.Error(garbled))
+	}
+	return true, nil
+}
+
+func (r *Replica) replayFrame(payload []byte) error {
+	records, err := decode(payload)
+	if err != nil {
+		return err
+	}
+	for i := range records {
+		err := r.tree.apply(&records[i])
+		if errors.Is(err, errUnloaded) {
+			r.reload(r.tree.nodes[Ino(records[i].ino)])
+			err = r.tree.apply(&records[i])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reload brings the content that a record builds on into memory. It was kept
+// before the record was written; where it is lost all the same the file is
+// damaged: it cannot be read and is never sent.
+func (r *Replica) reload(n *node) {
+	text, err := r.objects.Get(n.content.sha)
+	if err != nil || int64(len(text)) != n.content.size {
+		r.o.Log.Error("content that later edits build on is gone from the state directory",
+			zap.String("code", "content_lost"), zap.String("store", r.o.Store.ID), zap.String("path", n.path()), zap.Error(err))
+		n.damaged = true
+		text = make([]byte, n.content.size)
+	}
+	n.content.buf, n.content.hashed = text, false
+}
+
+// recoverSaves makes a file that was emptied and neither written nor synced
+// since what it was: the save was cut off (R16). Files without a name that
+// nobody can have open any more are forgotten.
+func (r *Replica) recoverSaves() {
+	for _, n := range r.tree.nodes {
+		if n.before != nil && n.parent != nil && !n.dir {
+			r.o.Log.Warn("a save was cut off; the text before it stands",
+				zap.String("code", "save_cut_off"), zap.String("store", r.o.Store.ID), zap.String("path", n.path()))
+			before := *n.before
+			r.tree.resize(n, before.size)
+			n.content, n.before, n.emptied = before, nil, false
+			r.tree.markFile(n, nanos(r.o.Now()))
+		}
+		r.tree.reap(n)
+	}
+}
+
+// furnish makes a new replica's root and marker (R13).
+func (r *Replica) furnish() error {
+	now, t := r.now(), r.tree
+	t.root.mode, t.root.uid, t.root.gid = r.o.DirMode, r.o.UID, r.o.GID
+	t.root.atime, t.root.btime = int64(now), int64(now)
+	t.root.touch(int64(now))
+	marker := t.nextIno
+	for _, rec := range []record{
+		{kind: recNode, ino: uint64(marker), parent: uint64(Root), name: store.MarkerName, mode: uint64(r.o.FileMode),
+			uid: uint64(r.o.UID), gid: uint64(r.o.GID), atime: now, mtime: now, ctime: now, btime: now},
+		{kind: recWrite, ino: uint64(marker), time: now, data: store.Marker(r.o.Store.ID)},
+	} {
+		if err := t.apply(&rec); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// startJournal writes the present state to a fresh journal, which from now on
+// takes every change.
+func (r *Replica) startJournal() error {
+	for ino := range r.tree.nodes {
+		if err := r.saveContent(r.tree.nodes[ino]); err != nil {
+			return err
+		}
+	}
+	snapshot, _, err := r.snapshotRecords()
+	if err != nil {
+		return err
+	}
+	h := journal.Header{Store: r.o.Store.ID, Endpoint: r.o.Endpoint, MountPath: r.o.MountPath, Session: r.o.Session, Created: r.o.Now()}
+	r.journal, err = journal.Create(r.dir, journalName, h, snapshot, journal.Options{
+		BeforeSync: r.objects.Sync,
+		OnError: func(err error) {
+			r.o.Log.Error("the journal cannot be synced to disk", zap.String("code", "journal_sync"),
+				zap.String("store", r.o.Store.ID), zap.String("path", r.o.MountPath), zap.Error(err))
+			r.background(r.heal)
+		},
+	})
+	r.checkpointAt = checkpointSize(r.journal)
+	return err
+}
+
+// minCheckpoint is the journal size below which no checkpoint is worth while.
+const minCheckpoint = 8 << 20
+
+func checkpointSize(j *journal.Journal) int64 {
+	if j == nil {
+		return math.MaxInt64
+	}
+	return max(minCheckpoint, 3*j.Size())
+}
+
+// Close ends the replica and keeps its state for the next Open.
+func (r *Replica) Close() error {
+	r.mu.Lock()
+	if r.closed {
+		r.mu.Unlock()
+		return nil
+	}
+	for _, n := range r.tree.nodes {
+		n.before = nil // a clean end is no cut-off save
+	}
+	r.mu.Unlock()
+	err := r.Checkpoint()
+	return errors.Join(err, r.shut())
+}
+
+// Remove ends the replica and takes everything of it off this host, except
+// the conflict area.
+func (r *Replica) Remove() error {
+	if err := r.shutKeepingLock(); err != nil {
+		return err
+	}
+	err := r.dir.RemoveAll("remove")
+	r.closeFiles()
+	if err != nil {
+		return err
+	}
+	return removeDir(r.o.Dir, "replicas", r.o.key(), r.o.Hook)
+}
+
+func removeDir(top, name, key string, hook disk.Hook) error {
+	dir, err := disk.Open(top, hook)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	parent, err := dir.Sub(name)
+	if err != nil {
+		return err
+	}
+	defer parent.Close()
+	return parent.RemoveDir("remove", key)
+}
+
+func (r *Replica) shut() error {
+	err := r.shutKeepingLock()
+	r.closeFiles()
+	return err
+}
+
+// shutKeepingLock stops all changes and background work.
+func (r *Replica) shutKeepingLock() error {
+	r.mu.Lock()
+	if r.closed {
+		r.mu.Unlock()
+		return ErrClosed
+	}
+	r.closed = true
+	r.mu.Unlock()
+	r.cancel()
+	r.running.Wait()
+	return r.journal.Close()
+}
+
+func (r *Replica) closeFiles() {
+	for _, d := range []*disk.Dir{r.areaDir, r.objectDir} {
+		if d != nil {
+			d.Close()
+		}
+	}
+	if r.lock != nil {
+		_ = r.lock.Release() // closing the file releases it in any case
+	}
+	if r.dir != nil {
+		r.dir.Close()
+	}
+}
+
+// background runs f beside the replica's work; ending waits for it.
+func (r *Replica) background(f func()) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if r.closed {
+		return
+	}
+	r.running.Go(f)
+}
+
+// Sync returns when every change so far is on disk.
+func (r *Replica) Sync(ctx context.Context) error {
+	done := make(chan error, 1)
+	go func() { done <- r.sync() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
