@@ -1,0 +1,53 @@
+# memfs. `make help` lists the targets.
+
+GO            ?= go
+GOLANGCI_LINT ?= $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+PYTHON        ?= python3
+BIN           ?= bin
+VERSION       ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+
+# A directory with an independent server of the same API (fakestore.py), for
+# make conformance.
+CASES ?= ../shared/cases
+
+.DEFAULT_GOAL := help
+.PHONY: help build test demo bench fuzz lint notice ci conformance clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## bin/memfs, a static binary
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-X main.version=$(VERSION)" -o $(BIN)/memfs ./cmd/memfs
+
+test: ## every test, with the race detector
+	$(GO) test -race ./...
+
+demo: build ## two stores mounted, edited, synced and unmounted, with no key: about 20 lines
+	@MEMFS=$(BIN)/memfs sh integration/demo.sh
+
+bench: ## the benchmarks
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+FUZZTIME ?= 30s
+fuzz: ## every fuzz target for FUZZTIME (30s) each
+	@set -e; for p in $$($(GO) list ./...); do \
+	  for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz' || true); do \
+	    echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p; \
+	  done; done
+
+lint: ## gofmt, go vet and the linters of .golangci.yml
+	@out=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$out" ] || { echo "not gofmt-ed:"; echo "$$out"; exit 1; }
+	$(GO) vet ./...
+	$(GOLANGCI_LINT) run ./...
+
+notice: ## write NOTICE anew from the licences of what the binary contains
+	GO="$(GO)" sh integration/notice.sh > NOTICE.new && mv NOTICE.new NOTICE
+
+conformance: ## the client's suite against the independent server in CASES
+	MEMFS_FAKESTORE=$(abspath $(CASES))/fakestore.py PYTHON=$(PYTHON) $(GO) test -count=1 -run Conformance ./store/...
+
+ci: ## what the build machine runs
+	.ci/run
+
+clean: ## remove what build made
+	rm -rf $(BIN)

@@ -1,0 +1,76 @@
+// Package backend gives a command its memory-store API: the one that the SDK's
+// variables name, or the embedded store of a directory, in this process.
+package backend
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+
+	"go.uber.org/zap"
+
+	"memfs/cmd/memfs/internal/credential"
+	"memfs/store/claude"
+	"memfs/store/local"
+)
+
+// Backend is an API that is ready for use.
+type Backend struct {
+	*claude.API
+	// Endpoint tells one API from another: its address, or where the embedded
+	// store lies.
+	Endpoint string
+	close    func() error
+}
+
+// defaultURL is where the SDK goes where nothing else is said.
+const defaultURL = "https://api.anthropic.com"
+
+// Open returns the embedded store in dir, or the API where dir is "". The
+// caller closes it.
+func Open(dir string, log *zap.Logger) (*Backend, error) {
+	if dir != "" {
+		return embedded(dir, log)
+	}
+	if err := credential.Adopt(); err != nil {
+		return nil, err
+	}
+	endpoint := os.Getenv("ANTHROPIC_BASE_URL")
+	if endpoint == "" {
+		endpoint = defaultURL
+	}
+	api, err := claude.New(claude.Config{Log: log})
+	if err != nil {
+		return nil, err
+	}
+	return &Backend{API: api, Endpoint: endpoint, close: func() error { return nil }}, nil
+}
+
+func embedded(dir string, log *zap.Logger) (*Backend, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("local store: %w", err)
+	}
+	server, err := local.Open(dir, local.Options{Log: log})
+	if err != nil {
+		return nil, err
+	}
+	api, err := claude.New(claude.Config{
+		BaseURL:    "http://memfs.invalid",
+		Credential: "local",
+		HTTPClient: &http.Client{Transport: transport{server.Handler()}},
+		Log:        log,
+	})
+	if err != nil {
+		return nil, errors.Join(err, server.Close())
+	}
+	return &Backend{API: api, Endpoint: "local:" + dir, close: server.Close}, nil
+}
+
+// Close ends it; requests must have ended.
+func (b *Backend) Close() error {
+	b.API.Close()
+	return b.close()
+}
