@@ -1,0 +1,439 @@
+package reconcile
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"memfs/store"
+	"memfs/store/replica"
+)
+
+// world is a tiny model of a store and of a mount's replica, just rich enough
+// to carry plans out: it applies the rules of both sides and fails the test
+// where a plan breaks one.
+type world struct {
+	t     require.TestingT
+	now   time.Time
+	store map[string]store.Memory // remote, by id
+	files map[replica.Ino]*replica.File
+	base  map[string]replica.Base
+	// touched is when the base path of a memory lost its file.
+	touched map[string]time.Time
+	sends   []replica.Send
+	texts   map[store.SHA]string
+	// conflicts are the texts that lost, history those that the store once had.
+	conflicts map[string]bool
+	history   map[string]bool
+	policy    Policy
+	noMarker  bool
+	seq       int
+	// sent is a log of the requests, in words.
+	sent []string
+}
+
+func newWorld(t require.TestingT) *world {
+	return &world{
+		t: t, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
+		store: map[string]store.Memory{}, files: map[replica.Ino]*replica.File{}, base: map[string]replica.Base{},
+		touched: map[string]time.Time{}, texts: map[store.SHA]string{}, conflicts: map[string]bool{},
+		history: map[string]bool{},
+		policy:  Policy{Everything: true, Interval: 15 * time.Second, Refused: map[string]Refusal{}, Split: map[string]bool{}},
+	}
+}
+
+func (w *world) next() int { w.seq++; return w.seq }
+
+func (w *world) sha(text string) store.SHA {
+	h := store.Hash([]byte(text))
+	w.texts[h] = text
+	return h
+}
+
+// Remote operations.
+
+func (w *world) putRemote(id, path, text string) {
+	w.store[id] = store.Memory{ID: id, Path: path, SHA: w.sha(text), Size: int64(len(text)),
+		VersionID: fmt.Sprintf("v%d", w.next())}
+	w.history[text] = true
+}
+
+// agree puts a memory on both sides, and its file under the same path.
+func (w *world) agree(id, path, text string) *replica.File {
+	w.putRemote(id, path, text)
+	w.base[id] = replica.BaseOf(w.store[id])
+	return w.addFile(id, path, text, time.Time{})
+}
+
+// Local operations.
+
+func (w *world) addFile(id, path, text string, written time.Time) *replica.File {
+	f := &replica.File{Ino: replica.Ino(w.next() + 1), Gen: 1, Path: path, SHA: w.sha(text), Size: int64(len(text)),
+		MemoryID: id, Fetched: true, Written: written}
+	w.files[f.Ino] = f
+	return f
+}
+
+func (w *world) fileAt(path string) *replica.File {
+	for _, f := range w.files {
+		if f.Path == path {
+			return f
+		}
+	}
+	return nil
+}
+
+func (w *world) write(path, text string) *replica.File {
+	f := w.fileAt(path)
+	if f == nil {
+		f = w.addFile("", path, text, w.now)
+	}
+	f.SHA, f.Size, f.Written, f.Gen = w.sha(text), int64(len(text)), w.now, f.Gen+1
+	f.Emptied = text == ""
+	if f.DirtySince.IsZero() {
+		f.DirtySince = w.now
+	}
+	return f
+}
+
+func (w *world) rename(from, to string) {
+	if over := w.fileAt(to); over != nil {
+		w.unlink(to)
+	}
+	f := w.fileAt(from)
+	f.Path, f.Moved, f.Gen = to, w.now, f.Gen+1
+	w.touchBase(from)
+	if f.DirtySince.IsZero() {
+		f.DirtySince = w.now
+	}
+}
+
+func (w *world) unlink(path string) {
+	delete(w.files, w.fileAt(path).Ino)
+	w.touchBase(path)
+}
+
+func (w *world) touchBase(path string) {
+	for id, b := range w.base {
+		if b.Path == path {
+			w.touched[id] = w.now
+		}
+	}
+}
+
+// input is what a plan is made from now.
+func (w *world) input() Input {
+	in := Input{Policy: w.policy, Remote: map[string]*store.Memory{}, View: index(w.store)}
+	in.Local = replica.Snapshot{Time: w.now, MarkerOK: !w.noMarker, BaseCount: len(w.base), Sends: slices.Clone(w.sends)}
+	for id, m := range w.store {
+		b, known := w.base[id]
+		if !known && Mappable(m.Path) || known && b != replica.BaseOf(m) {
+			in.Remote[id] = &m
+		}
+	}
+	standing := map[replica.Ino]bool{}
+	for id, b := range w.base {
+		if _, there := w.store[id]; !there {
+			in.Remote[id] = nil
+		}
+		m := replica.Memory{Base: b, At: w.copyAt(b.Path), Touched: w.touched[id], First: w.touched[id]}
+		for _, f := range w.files {
+			if f.MemoryID == id {
+				c := *f
+				m.Carrier = &c
+			}
+		}
+		if m.At != nil {
+			standing[m.At.Ino] = true
+		}
+		_, asked := in.Remote[id]
+		if asked || m.At == nil || m.At.MemoryID != id || m.At.SHA != b.SHA {
+			in.Local.Memories = append(in.Local.Memories, m)
+		}
+	}
+	for _, f := range w.files {
+		if !standing[f.Ino] {
+			in.Local.Files = append(in.Local.Files, *f)
+		}
+	}
+	slices.SortFunc(in.Local.Files, func(a, b replica.File) int { return strings.Compare(a.Path, b.Path) })
+	return in
+}
+
+func (w *world) copyAt(path string) *replica.File {
+	f := w.fileAt(path)
+	if f == nil {
+		return nil
+	}
+	c := *f
+	return &c
+}
+
+// Carrying a plan out.
+
+// run plans and carries out until a plan asks for no other, and returns the
+// plans.
+func (w *world) run() []Result {
+	var plans []Result
+	for range 6 {
+		r := Plan(w.input())
+		plans = append(plans, r)
+		w.carryOut(r, nil)
+		if !r.Again {
+			return plans
+		}
+	}
+	require.Fail(w.t, "plans go on for ever", "%+v", plans[len(plans)-1])
+	return nil
+}
+
+// carryOut does what a plan says. A send that fail names is answered with an
+// error, after which what depends on it is left out.
+func (w *world) carryOut(r Result, fail func(Action) error) {
+	for _, s := range r.Settle {
+		w.settle(s)
+	}
+	w.apply(r.Changes)
+	failed := map[int]bool{}
+	for i, a := range r.Sends {
+		if slices.ContainsFunc(a.After, func(j int) bool { require.Less(w.t, j, i); return failed[j] }) {
+			failed[i] = true
+			continue
+		}
+		if fail != nil && fail(a) != nil {
+			failed[i] = true
+			continue
+		}
+		w.send(a)
+	}
+	w.policy.Guard = r.Guard
+}
+
+func (w *world) settle(s Settlement) {
+	w.sends = slices.DeleteFunc(w.sends, func(x replica.Send) bool { return x.Seq == s.Seq })
+	if s.Apply != nil {
+		w.moveBase(*s.Apply)
+	}
+}
+
+func (w *world) moveBase(a replica.Apply) {
+	if a.ID == "" {
+		return
+	}
+	delete(w.touched, a.ID)
+	if a.Base == nil {
+		delete(w.base, a.ID)
+		return
+	}
+	w.base[a.ID] = *a.Base
+	if f := w.files[a.Ino]; f != nil {
+		for _, other := range w.files {
+			if other.MemoryID == a.ID {
+				other.MemoryID = ""
+			}
+		}
+		f.MemoryID = a.ID
+	}
+	for _, f := range w.files {
+		if f.MemoryID == a.ID && f.Path == a.Base.Path && f.SHA == a.Base.SHA {
+			f.DirtySince = time.Time{}
+		}
+	}
+}
+
+// apply is the replica's Apply: what is replaced or moved is taken out first.
+func (w *world) apply(set []Change) {
+	for _, c := range set {
+		f := w.files[c.Ino]
+		require.True(w.t, c.Ino == 0 || f != nil, "change of a file that is not there")
+		require.True(w.t, c.Gen == 0 || f.Gen == c.Gen)
+		if c.Loser != nil {
+			w.conflicts[w.texts[f.SHA]] = true
+		}
+		switch c.Place {
+		case replica.PutFile, replica.DropFile:
+			delete(w.files, c.Ino)
+		case replica.MoveFile:
+			f.Path = c.Base.Path
+		case replica.KeepTree:
+		}
+	}
+	for _, c := range set {
+		if c.Place == replica.PutFile {
+			if old := w.carrierOf(c.ID); old != nil {
+				old.MemoryID = ""
+			}
+			w.addFile(c.ID, c.Base.Path, w.texts[c.Base.SHA], time.Time{})
+		}
+		w.moveBase(c.Apply)
+	}
+	var all []string
+	for _, f := range w.files {
+		all = append(all, f.Path)
+	}
+	requirePrefixFree(w.t, all)
+}
+
+func (w *world) carrierOf(id string) *replica.File {
+	for _, f := range w.files {
+		if f.MemoryID == id {
+			return f
+		}
+	}
+	return nil
+}
+
+// send is one request, answered by the store's rules and settled.
+func (w *world) send(a Action) {
+	s := w.begin(a)
+	id, err := w.serve(a)
+	require.NoError(w.t, err, "%+v", a)
+	w.sends = slices.DeleteFunc(w.sends, func(x replica.Send) bool { return x.Seq == s.Seq })
+	w.moveBase(settlement(a, w.remote(id)))
+}
+
+func (w *world) remote(id string) *store.Memory {
+	if m, there := w.store[id]; there {
+		return &m
+	}
+	return nil
+}
+
+// lose is one request that is applied but whose answer is lost.
+func (w *world) lose(a Action) {
+	w.begin(a)
+	_, err := w.serve(a)
+	require.NoError(w.t, err)
+}
+
+func (w *world) begin(a Action) replica.Send {
+	s := a.send()
+	s.Seq = uint64(w.next())
+	w.sends = append(w.sends, s)
+	return s
+}
+
+var errModel = errors.New("the store says no")
+
+func (w *world) serve(a Action) (id string, err error) {
+	w.sent = append(w.sent, w.words(a))
+	if f := w.files[a.Ino]; a.Op != replica.OpDelete {
+		require.NotNil(w.t, f)
+		require.Equal(w.t, a.SHA, f.SHA)
+	}
+	m, there := w.store[a.ID]
+	if a.Op != replica.OpCreate && (!there || m.SHA != a.Expect) {
+		return a.ID, fmt.Errorf("%w: precondition of %s", errModel, w.words(a))
+	}
+	switch a.Op {
+	case replica.OpDelete:
+		delete(w.store, a.ID)
+		return a.ID, nil
+	case replica.OpCreate:
+		m = store.Memory{ID: fmt.Sprintf("n%d", w.next())}
+	}
+	if a.Content {
+		m.SHA, m.Size = a.SHA, int64(len(w.texts[a.SHA]))
+		w.history[w.texts[a.SHA]] = true
+	}
+	if a.Op == replica.OpCreate || a.Rename {
+		m.Path = a.Path
+	}
+	m.VersionID = fmt.Sprintf("v%d", w.next())
+	w.store[m.ID] = m
+	var all []string
+	for _, x := range w.store {
+		all = append(all, x.Path)
+	}
+	requirePrefixFree(w.t, all)
+	return m.ID, nil
+}
+
+func (w *world) words(a Action) string {
+	switch {
+	case a.Op == replica.OpDelete:
+		return "delete " + a.ID
+	case a.Op == replica.OpCreate:
+		return fmt.Sprintf("create %s %s", a.Path, w.texts[a.SHA])
+	case a.Rename && a.Content:
+		return fmt.Sprintf("update %s %s to %s", a.ID, w.texts[a.SHA], a.Path)
+	case a.Rename:
+		return fmt.Sprintf("update %s to %s", a.ID, a.Path)
+	default:
+		return fmt.Sprintf("update %s %s", a.ID, w.texts[a.SHA])
+	}
+}
+
+func requirePrefixFree(t require.TestingT, all []string) {
+	slices.Sort(all)
+	for i := range all {
+		for j := range i {
+			require.False(t, touches(all[i], all[j]), "%s and %s together", all[j], all[i])
+		}
+	}
+}
+
+// tree is the mount's files, path to text.
+func (w *world) tree() map[string]string {
+	tree := map[string]string{}
+	for _, f := range w.files {
+		tree[f.Path] = w.texts[f.SHA]
+	}
+	return tree
+}
+
+// memories is the store, id to path and text.
+func (w *world) memories() map[string]string {
+	all := map[string]string{}
+	for id, m := range w.store {
+		all[id] = m.Path + " " + w.texts[m.SHA]
+	}
+	return all
+}
+
+// requireSettled checks that nothing is left to do, and that mount and store
+// are equal.
+func (w *world) requireSettled() {
+	r := Plan(w.input())
+	require.Empty(w.t, r.Changes, "changes left")
+	require.Empty(w.t, r.Sends, "sends left")
+	require.Empty(w.t, r.Settle, "settlements left")
+	require.Empty(w.t, r.Held, "held")
+	require.False(w.t, r.Again)
+	byPath := map[string]string{}
+	for _, m := range w.store {
+		if Mappable(m.Path) {
+			byPath[m.Path] = w.texts[m.SHA]
+		}
+	}
+	require.Equal(w.t, byPath, w.tree(), "mount and store differ")
+}
+
+// index is the model store as an Index.
+type index map[string]store.Memory
+
+func (x index) Len() int { return len(x) }
+
+func (x index) At(path string) (string, bool) {
+	for id, m := range x {
+		if m.Path == path {
+			return id, true
+		}
+	}
+	return "", false
+}
+
+func (x index) Below(path string) []string {
+	var ids []string
+	for _, id := range slices.Sorted(maps.Keys(x)) {
+		if strings.HasPrefix(x[id].Path, path+"/") {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}

@@ -1,0 +1,131 @@
+package reconcile
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"memfs/store"
+	"memfs/store/replica"
+)
+
+// inOrder are the units in the order of their last local change.
+func (p *planner) inOrder() []*unit {
+	units := slices.Clone(p.units)
+	slices.SortStableFunc(units, func(a, b *unit) int {
+		return cmp.Or(a.at().Compare(b.at()), strings.Compare(a.name(), b.name()), strings.Compare(a.id, b.id))
+	})
+	return units
+}
+
+// sender lists the sends so that each stands after those that it depends on,
+// and otherwise in the order of the last writes.
+type sender struct {
+	p       *planner
+	actions []Action
+	// freed is the index of the send that makes a unit leave its old path, done
+	// of the one that completes the unit.
+	freed, done map[*unit]int
+}
+
+func (p *planner) sends() []Action {
+	s := &sender{p: p, freed: map[*unit]int{}, done: map[*unit]int{}}
+	for _, u := range p.inOrder() {
+		s.add(u)
+	}
+	return s.actions
+}
+
+// sent reports whether the unit is sent by this plan.
+func (u *unit) sent() bool { return u.hold == free && u.step >= create }
+
+func (s *sender) add(u *unit) {
+	if _, added := s.done[u]; added || !u.sent() {
+		return
+	}
+	if u.split {
+		s.freed[u] = s.append(s.p.action(u, remove))
+	}
+	// The unit counts as added before what it needs, so that a cycle, which
+	// breakCycle has taken apart, could not turn this into an endless walk.
+	s.done[u] = -1
+	var after []int
+	if u.split {
+		after = append(after, s.freed[u])
+	}
+	after = append(after, s.needs(u)...)
+	a := s.p.action(u, u.step)
+	if u.split {
+		a = s.p.action(u, create)
+	}
+	a.After = after
+	s.done[u] = s.append(a)
+	if !u.split {
+		s.freed[u] = s.done[u]
+	}
+}
+
+func (s *sender) append(a Action) int {
+	s.actions = append(s.actions, a)
+	return len(s.actions) - 1
+}
+
+// needs adds what the unit waits for, and returns the indices.
+func (s *sender) needs(u *unit) []int {
+	var after []int
+	if u.step == remove && u.heir != nil && u.heir.sent() {
+		s.add(u.heir)
+		after = append(after, s.done[u.heir])
+	}
+	for _, id := range s.p.blockers(u) {
+		other := s.p.byID[id]
+		s.add(other)
+		after = append(after, s.freed[other])
+	}
+	return after
+}
+
+// action is the request for one step of the unit.
+func (p *planner) action(u *unit, step step) Action {
+	a := Action{Local: u.name()}
+	if u.base != nil {
+		a.Base = *u.base
+	}
+	if step != create {
+		a.ID, a.Expect = u.id, u.remote.SHA
+	}
+	switch step {
+	case remove:
+		a.Op, a.Counted = replica.OpDelete, u.counted
+		return a
+	case create:
+		a.Op, a.Content, a.Path = replica.OpCreate, true, u.local.Path
+	default:
+		a.Op, a.Content, a.Rename, a.Path = replica.OpUpdate, u.sendContent, u.sendPath, u.remote.Path
+		if u.sendPath {
+			a.Path = u.local.Path
+		}
+	}
+	a.Ino, a.Gen, a.SHA = u.local.Ino, u.local.Gen, u.local.SHA
+	return a
+}
+
+// send is the journal's note of the action. A rename alone does not say what
+// the content will be: it is not about it.
+func (a Action) send() replica.Send {
+	s := replica.Send{Op: a.Op, ID: a.ID, Path: a.Path, Ino: a.Ino}
+	if a.Content {
+		s.SHA = a.SHA
+	}
+	return s
+}
+
+// settlement is the step that moves base once the action is known to have left
+// the memory as remote; nil means that it is gone.
+func settlement(a Action, remote *store.Memory) replica.Apply {
+	if remote == nil {
+		return replica.Apply{ID: a.ID}
+	}
+	base := agreed(a.Base, *remote, a.Content)
+	return replica.Apply{ID: remote.ID, Base: &base, Ino: a.Ino}
+}

@@ -1,0 +1,218 @@
+package reconcile
+
+import (
+	"cmp"
+	"slices"
+
+	"memfs/store/replica"
+)
+
+// markInFlight leaves alone what a request that has not been answered yet
+// concerns: at most one request is in flight for a memory (R4).
+func (p *planner) markInFlight() {
+	if len(p.in.Policy.InFlight) == 0 {
+		return
+	}
+	ids, inos := map[string]bool{}, map[replica.Ino]bool{}
+	for _, s := range p.in.Local.Sends {
+		if p.in.Policy.InFlight[s.Seq] {
+			ids[s.ID], inos[s.Ino] = s.ID != "", s.Ino != 0
+		}
+	}
+	for _, u := range p.units {
+		if ids[u.id] || u.local != nil && inos[u.local.Ino] {
+			u.hold = InFlight
+		}
+	}
+}
+
+// splitRefused marks the renames that the store does not do in one request.
+func (p *planner) splitRefused() {
+	for _, u := range p.units {
+		if !p.in.Policy.Split[u.id] || u.hold != free || u.step != update || !u.sendPath {
+			continue
+		}
+		if p.in.Policy.Deletions == DeletionsEnabled && p.splittable(u) {
+			u.split = true
+		} else {
+			u.hold = Taken
+		}
+	}
+}
+
+// resolveOverlaps settles who has a path that the mount wants in the store and
+// that another memory occupies or overlaps there. Where that memory leaves by
+// this plan, the send waits its turn; where its leaving is held, so is the
+// send; where it stays, the store wins and the local side yields. Each round
+// changes at least one unit for good, so it ends.
+func (p *planner) resolveOverlaps() {
+	for changed := true; changed; {
+		changed = false
+		for _, u := range p.units {
+			if p.resolve(u) {
+				changed = true
+			}
+		}
+		if !changed {
+			changed = p.breakCycle()
+		}
+	}
+}
+
+// resolve looks once at what is in the way of one unit, and reports whether it
+// changed the unit.
+func (p *planner) resolve(u *unit) bool {
+	if u.hold == Resting || u.hold == InFlight {
+		return false
+	}
+	if u.step == remove {
+		return p.followHeir(u)
+	}
+	for _, id := range p.blockers(u) {
+		other := p.byID[id]
+		switch {
+		case other == nil || other.remote == nil:
+			return p.await(u, Taken, nil)
+		case other.freesPath():
+			if other.hold != free && other.hold != ReadOnly && p.await(u, Waiting, other) {
+				return true
+			}
+		case other.hold == Resting || other.hold == InFlight:
+			return p.await(u, Waiting, other)
+		default:
+			p.yield(u, other)
+			return true
+		}
+	}
+	return false
+}
+
+// followHeir keeps a memory in the store until the one that it was renamed over
+// has its text there.
+func (p *planner) followHeir(u *unit) bool {
+	if u.heir == nil || u.heir.step != update || u.heir.hold == free {
+		return false
+	}
+	return p.await(u, Waiting, u.heir)
+}
+
+// await holds the unit, unless something holds it already, and reports whether
+// that is new.
+func (p *planner) await(u *unit, hold Hold, other *unit) bool {
+	if u.hold != free {
+		return false
+	}
+	u.hold = hold
+	if other != nil {
+		u.blocker = other.name() + " " + other.hold.String()
+		if other.hold == Resting || other.hold == Waiting {
+			p.wake(other.due)
+			u.due = other.due
+		}
+	}
+	return true
+}
+
+// yield gives the path to the memory that has it in the store.
+func (p *planner) yield(u, other *unit) {
+	if u.step == update {
+		p.undo(u)
+		return
+	}
+	u.step, u.hold = drop, free
+	switch {
+	case other.remote.Path != u.local.Path:
+		u.loser, u.note = "path", u.newNote(PathLost)
+	case other.remote.SHA != u.local.SHA:
+		u.loser, u.note = "create", u.newNote(Conflict)
+		u.note.Remote = other.remote.SHA
+	}
+	u.winner = other
+}
+
+// blockers are the memories that occupy or overlap, in the store, the path that
+// the unit wants there.
+func (p *planner) blockers(u *unit) []string {
+	want := u.claims()
+	if want == "" {
+		return nil
+	}
+	var ids []string
+	add := func(id string) {
+		if id != u.id {
+			ids = append(ids, id)
+		}
+	}
+	for _, at := range append(above(want), want) {
+		if id, found := p.in.View.At(at); found {
+			add(id)
+		}
+	}
+	for _, id := range p.in.View.Below(want) {
+		add(id)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// breakCycle finds renames that wait for each other's old path. Such a cycle
+// exists only through overlaps (/x to /y/1 while /y goes to /x/1): a plain swap
+// is two content updates (R6). One of the memories is deleted and made anew,
+// its text being in the journal; where deletes are not sent, all wait.
+func (p *planner) breakCycle() bool {
+	cycle := p.cycle()
+	if len(cycle) == 0 {
+		return false
+	}
+	slices.SortFunc(cycle, func(a, b *unit) int { return cmp.Compare(a.id, b.id) })
+	for _, u := range cycle {
+		if p.in.Policy.Deletions == DeletionsEnabled && p.splittable(u) {
+			u.split = true
+			return true
+		}
+	}
+	cycle[0].hold, cycle[0].blocker = Waiting, "renames that wait for each other"
+	return true
+}
+
+// splittable reports whether the memory's text is all here and can be sent.
+func (p *planner) splittable(u *unit) bool {
+	content := compare(u.base.SHA, u.local.SHA, u.remote.SHA)
+	refusal, refused := p.in.Policy.Refused[u.local.Path]
+	return content != theirs && content != clash && !u.local.Failed && !u.local.SHA.IsZero() &&
+		!(refused && refusal.SHA == u.local.SHA)
+}
+
+// cycle returns units whose renames wait for each other; none if there are none.
+func (p *planner) cycle() []*unit {
+	const walking, done = 1, 2
+	state := map[*unit]int{}
+	var stack, found []*unit
+	var walk func(u *unit) bool
+	walk = func(u *unit) bool {
+		state[u] = walking
+		stack = append(stack, u)
+		for _, id := range p.blockers(u) {
+			other := p.byID[id]
+			if other == nil || other.split || other.step != update || !other.sendPath {
+				continue
+			}
+			if state[other] == walking {
+				found = slices.Clone(stack[slices.Index(stack, other):])
+				return true
+			}
+			if state[other] == 0 && walk(other) {
+				return true
+			}
+		}
+		stack = stack[:len(stack)-1]
+		state[u] = done
+		return false
+	}
+	for _, u := range p.units {
+		if u.hold == free && !u.split && u.step == update && u.sendPath && state[u] == 0 && walk(u) {
+			return found
+		}
+	}
+	return nil
+}

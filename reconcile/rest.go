@@ -1,0 +1,51 @@
+package reconcile
+
+import "time"
+
+const (
+	// quiet is how long a file or name must have been left alone before a timed
+	// pass touches it (R4).
+	quiet = 2 * time.Second
+	// emptyRest is the least time that an emptied file rests (R4).
+	emptyRest = 10 * time.Second
+)
+
+// rest holds back what changed a moment ago (R4). It applies to both
+// directions: nothing is pulled over a file that is being written (R5).
+func (p *planner) rest(u *unit) {
+	if p.in.Policy.Everything || u.step == settled {
+		return
+	}
+	due := u.restsUntil(p.in.Policy.Interval, p.now)
+	if due.After(p.now) {
+		u.hold, u.due = Resting, due
+	}
+}
+
+// restsUntil is when the unit is at rest. What is dirty for two intervals is
+// due whatever happens to it, but for a file that was emptied: what follows is
+// still to be written.
+func (u *unit) restsUntil(interval time.Duration, now time.Time) time.Time {
+	if u.local == nil {
+		return settles(u.touched, u.first, interval, now)
+	}
+	due := settles(later(u.local.Written, u.local.Moved), u.local.DirtySince, interval, now)
+	if u.local.Emptied && !u.local.Written.After(now) {
+		due = later(due, u.local.Written.Add(max(2*interval, emptyRest)))
+	}
+	return due
+}
+
+// settles is when something that last changed at last, and has differed since
+// since, is at rest. A time in the future means that the clock was set back;
+// nothing rests by such a time.
+func settles(last, since time.Time, interval time.Duration, now time.Time) time.Time {
+	if last.After(now) {
+		return now
+	}
+	due := last.Add(quiet)
+	if !since.IsZero() {
+		due = earlier(due, since.Add(2*interval))
+	}
+	return due
+}

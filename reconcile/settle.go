@@ -1,0 +1,90 @@
+package reconcile
+
+import (
+	"memfs/store"
+	"memfs/store/replica"
+)
+
+// settle decides, from what the store has now, what became of the sends whose
+// answer was lost, and moves base accordingly. A send is believed to have been
+// applied where the store has exactly what it would have made; it is not looked
+// at again, so that the same content written by somebody else later is not taken
+// for ours.
+func (p *planner) settle() {
+	for _, s := range p.in.Local.Sends {
+		if p.in.Policy.InFlight[s.Seq] {
+			continue
+		}
+		apply := p.outcome(s, p.memories[s.ID])
+		p.res.Settle = append(p.res.Settle, Settlement{Seq: s.Seq, Apply: apply})
+		switch {
+		case apply == nil:
+		case apply.Base == nil:
+			delete(p.memories, s.ID)
+		default:
+			p.rebase(apply)
+		}
+	}
+}
+
+// outcome is the step that moves base to what s made; nil if s was not applied.
+func (p *planner) outcome(s replica.Send, m *replica.Memory) *replica.Apply {
+	if s.Op == replica.OpCreate {
+		id, found := p.in.View.At(s.Path)
+		remote := p.in.Remote[id]
+		if !found || remote == nil || remote.SHA != s.SHA {
+			return nil
+		}
+		base := replica.BaseOf(*remote)
+		return &replica.Apply{ID: id, Base: &base, Ino: s.Ino}
+	}
+	if m == nil {
+		return nil
+	}
+	remote, changed := p.in.Remote[s.ID]
+	if !changed {
+		return nil
+	}
+	if s.Op == replica.OpDelete {
+		if remote != nil {
+			return nil
+		}
+		return &replica.Apply{ID: s.ID}
+	}
+	if remote == nil || remote.Path != s.Path || !s.SHA.IsZero() && remote.SHA != s.SHA {
+		return nil
+	}
+	base := agreed(m.Base, *remote, !s.SHA.IsZero())
+	return &replica.Apply{ID: s.ID, Base: &base, Ino: s.Ino}
+}
+
+// agreed is the base after an update that left the memory as remote. Where the
+// update did not send the content, and the store's content is not what was
+// agreed before, base keeps the old content: it is still to be pulled.
+func agreed(old replica.Base, remote store.Memory, sentContent bool) replica.Base {
+	base := replica.BaseOf(remote)
+	if !sentContent && remote.SHA != old.SHA {
+		base.VersionID, base.SHA, base.Size = old.VersionID, old.SHA, old.Size
+	}
+	return base
+}
+
+// rebase gives a memory the base that a settlement moves it to, and finds its
+// files again.
+func (p *planner) rebase(apply *replica.Apply) {
+	m := p.memories[apply.ID]
+	if m == nil {
+		m = &replica.Memory{}
+		p.memories[apply.ID] = m
+	}
+	m.Base, m.At = *apply.Base, nil
+	for _, f := range p.files {
+		if f.Path == m.Base.Path {
+			m.At = f
+		}
+		if f.Ino == apply.Ino {
+			f.MemoryID = m.Base.ID
+			m.Carrier = f
+		}
+	}
+}
