@@ -19,8 +19,8 @@ func (p *precondition) check() error {
 	case p.Type != contentSHA256:
 		return invalid("precondition type %q is not %s", p.Type, contentSHA256)
 	}
-	if _, err := store.ParseSHA(p.ContentSHA256); err != nil {
-		return invalid("precondition: %v", err)
+	if sha, err := store.ParseSHA(p.ContentSHA256); err != nil || sha.String() != p.ContentSHA256 {
+		return invalid("precondition: %q is not 64 lower-case hex digits", p.ContentSHA256)
 	}
 	return nil
 }
