@@ -19,8 +19,11 @@ const (
 	DefaultMaxBytes = 64 << 20
 )
 
-// maxMeta bounds a description that is read back.
-const maxMeta = 64 << 10
+// How much of a file is read back at most.
+const (
+	maxMeta = 64 << 10
+	maxText = 1 << 30
+)
 
 // The labels of the area's file operations.
 const (
@@ -116,7 +119,7 @@ func (a *Area) Text(id string) ([]byte, Entry, error) {
 	if !idPattern.MatchString(id) {
 		return nil, Entry{}, fmt.Errorf("conflict %q: %w", id, ErrNotFound)
 	}
-	text, err := a.dir.ReadFile(labelRead, id+textSuffix, 0)
+	text, err := a.dir.ReadFile(labelRead, id+textSuffix, maxText)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = ErrNotFound
 	}

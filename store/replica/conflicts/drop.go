@@ -30,7 +30,7 @@ func (a *Area) Purge(sha store.SHA) error {
 	defer a.mu.Unlock()
 	ids, err := a.ids()
 	for _, id := range ids {
-		text, readErr := a.dir.ReadFile(labelRead, id+textSuffix, 0)
+		text, readErr := a.dir.ReadFile(labelRead, id+textSuffix, maxText)
 		switch {
 		case readErr != nil:
 			err = errors.Join(err, fmt.Errorf("purge conflicts: %w", readErr))

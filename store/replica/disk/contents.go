@@ -5,17 +5,16 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"math"
-	"os"
-	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // tempPrefix begins the names of files that were not finished.
 const tempPrefix = ".tmp-"
 
-// ReadFile returns a file's content. A file of more than limit bytes is an
-// error, so that what is found on disk cannot take all memory; 0 is no limit.
+// ReadFile returns a file's content. A file of more than limit bytes is
+// EFBIG, so that what is found on disk cannot take all memory.
 func (d *Dir) ReadFile(label, name string, limit int64) (content []byte, err error) {
 	f, err := d.OpenFile(label, name, false)
 	if err != nil {
@@ -26,11 +25,8 @@ func (d *Dir) ReadFile(label, name string, limit int64) (content []byte, err err
 	if err != nil {
 		return nil, err
 	}
-	if limit == 0 {
-		limit = math.MaxInt
-	}
 	if st.Size > limit {
-		return nil, d.pathError(KindRead, name, fs.ErrInvalid)
+		return nil, d.pathError(KindRead, name, unix.EFBIG)
 	}
 	content = make([]byte, st.Size)
 	n, err := f.ReadAt(label, content, 0)
@@ -117,10 +113,4 @@ func ignoreMissing(err error) error {
 		return nil
 	}
 	return err
-}
-
-func readSorted(dir *os.File) ([]os.DirEntry, error) {
-	entries, err := dir.ReadDir(-1)
-	slices.SortFunc(entries, func(a, b os.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	return entries, err
 }

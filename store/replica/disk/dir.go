@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
@@ -15,8 +16,10 @@ type Dir struct {
 	parent *Dir // nil for the one that Open gave
 	name   string
 	hook   Hook
+	opened *atomic.Uint64 // numbers open files, for the hook
 	// handle changes only where the directory was removed and made anew.
-	handle atomic.Pointer[os.File]
+	handle   atomic.Pointer[os.File]
+	reviving sync.Mutex
 }
 
 // Open opens the directory at path and makes it, and its parents, with mode
@@ -28,13 +31,13 @@ func Open(path string, hook Hook) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Dir{path: path, hook: hook}
+	d := &Dir{path: path, hook: hook, opened: new(atomic.Uint64)}
 	return d, d.open()
 }
 
 // Sub opens the directory name within d, by the rules of Open.
 func (d *Dir) Sub(name string) (*Dir, error) {
-	sub := &Dir{path: filepath.Join(d.path, name), parent: d, name: name, hook: d.hook}
+	sub := &Dir{path: filepath.Join(d.path, name), parent: d, name: name, hook: d.hook, opened: d.opened}
 	if err := checkName(name); err != nil {
 		return nil, d.pathError(KindMkdir, name, err)
 	}
@@ -49,8 +52,16 @@ func (d *Dir) Close() error { return d.handle.Load().Close() }
 
 // Sync makes the directory's names durable.
 func (d *Dir) Sync(label string) error {
-	err := d.hook.run(Op{Label: label, Kind: KindSync, Name: "."}, d.handle.Load().Sync)
+	err := d.run(Op{Label: label, Kind: KindSync, Name: "."}, d.handle.Load().Sync)
 	return d.pathError(KindSync, "", err)
+}
+
+// run does f as operation op, which the hook sees.
+func (d *Dir) run(op Op, f func() error) error {
+	if d.hook != nil {
+		op.Dir = d.path
+	}
+	return d.hook.run(op, f)
 }
 
 // at calls f with the directory's descriptor.

@@ -12,6 +12,7 @@ import (
 type File struct {
 	dir  *Dir
 	name string
+	id   uint64
 	f    *os.File
 }
 
@@ -20,12 +21,13 @@ type File struct {
 // directory itself was removed under us, it is made anew.
 func (d *Dir) Create(label, name string) (*File, error) {
 	file, err := d.create(label, name)
-	if errors.Is(err, unix.ENOENT) {
-		if revived, _ := d.revive(); revived {
-			return d.create(label, name)
-		}
+	if !errors.Is(err, unix.ENOENT) {
+		return file, err
 	}
-	return file, err
+	if err := d.revive(); err != nil {
+		return nil, err
+	}
+	return d.create(label, name)
 }
 
 func (d *Dir) create(label, name string) (*File, error) {
@@ -44,7 +46,8 @@ func (d *Dir) OpenFile(label, name string, write bool) (*File, error) {
 
 func (d *Dir) openAt(op Op, flags int) (*File, error) {
 	var f *os.File
-	err := d.hook.run(op, func() (err error) {
+	op.File = d.opened.Add(1)
+	err := d.run(op, func() (err error) {
 		if err := checkName(op.Name); err != nil {
 			return err
 		}
@@ -54,7 +57,7 @@ func (d *Dir) openAt(op Op, flags int) (*File, error) {
 	if err != nil {
 		return nil, d.pathError(op.Kind, op.Name, err)
 	}
-	return &File{dir: d, name: op.Name, f: f}, nil
+	return &File{dir: d, name: op.Name, id: op.File, f: f}, nil
 }
 
 // openRegular opens without following a link and, by O_NONBLOCK, without
@@ -93,8 +96,9 @@ func (f *File) Name() string { return f.name }
 
 // ReadAt reads as io.ReaderAt does.
 func (f *File) ReadAt(label string, p []byte, off int64) (n int, err error) {
-	op := Op{Label: label, Kind: KindRead, Name: f.name, Off: off, Size: len(p)}
-	err = f.dir.hook.run(op, func() error {
+	op := f.op(label, KindRead)
+	op.Off, op.Size = off, len(p)
+	err = f.dir.run(op, func() error {
 		n, err = f.f.ReadAt(p, off)
 		return err
 	})
@@ -106,34 +110,40 @@ func (f *File) ReadAt(label string, p []byte, off int64) (n int, err error) {
 
 // WriteAt writes all of p at off. Where it fails, n bytes were written.
 func (f *File) WriteAt(label string, p []byte, off int64) (n int, err error) {
-	op := Op{Label: label, Kind: KindWrite, Name: f.name, Off: off}
+	op := f.op(label, KindWrite)
+	op.Dir, op.Off = f.dir.path, off
 	n, err = f.dir.hook.write(op, p, func(p []byte) (int, error) { return f.f.WriteAt(p, off) })
 	return n, f.dir.pathError(KindWrite, f.name, err)
 }
 
 // Sync makes the content durable, with the metadata needed to read it back.
 func (f *File) Sync(label string) error {
-	err := f.dir.hook.run(Op{Label: label, Kind: KindSync, Name: f.name}, func() error { return syncData(f.f) })
+	err := f.dir.run(f.op(label, KindSync), func() error { return syncData(f.f) })
 	return f.dir.pathError(KindSync, f.name, err)
 }
 
 // Truncate sets the size.
 func (f *File) Truncate(label string, size int64) error {
-	op := Op{Label: label, Kind: KindTruncate, Name: f.name, Off: size}
-	err := f.dir.hook.run(op, func() error { return f.f.Truncate(size) })
+	op := f.op(label, KindTruncate)
+	op.Off = size
+	err := f.dir.run(op, func() error { return f.f.Truncate(size) })
 	return f.dir.pathError(KindTruncate, f.name, err)
 }
 
 // Stat describes the file.
 func (f *File) Stat(label string) (Stat, error) {
 	var st unix.Stat_t
-	err := f.dir.hook.run(Op{Label: label, Kind: KindStat, Name: f.name}, func() error {
+	err := f.dir.run(f.op(label, KindStat), func() error {
 		return withFD(f.f, func(fd int) error { return unix.Fstat(fd, &st) })
 	})
 	if err != nil {
 		return Stat{}, f.dir.pathError(KindStat, f.name, err)
 	}
 	return statOf(&st), nil
+}
+
+func (f *File) op(label string, kind Kind) Op {
+	return Op{Label: label, Kind: kind, Name: f.name, File: f.id}
 }
 
 // Close gives the handle back. It syncs nothing.

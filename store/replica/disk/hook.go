@@ -26,8 +26,13 @@ type Op struct {
 	// Label says what the operation is for, as in "journal.append".
 	Label string
 	Kind  Kind
-	// Name is the file's name in its directory; "." is the directory itself.
+	// Dir is the directory's path and Name the name in it; "." is the
+	// directory itself. For an open file it is the name it was opened by.
+	Dir  string
 	Name string
+	// File numbers the open file from its create or open on; 0 for
+	// operations on names.
+	File uint64
 	// To is a rename's new name.
 	To string
 	// Off is where a read or write begins; the new size for a truncate.

@@ -23,7 +23,7 @@ func (d *Dir) Lock(name string) (*Lock, error) {
 		if err != nil {
 			return nil, err
 		}
-		err = d.hook.run(Op{Label: "lock.take", Kind: KindLock, Name: name}, func() error {
+		err = d.run(Op{Label: "lock.take", Kind: KindLock, Name: name}, func() error {
 			return withFD(f.f, func(fd int) error { return unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) })
 		})
 		if errors.Is(err, unix.EWOULDBLOCK) {

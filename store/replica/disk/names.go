@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -33,7 +34,7 @@ func statOf(st *unix.Stat_t) Stat {
 // Rename gives the file another name in the same directory, over whatever has
 // it.
 func (d *Dir) Rename(label, from, to string) error {
-	err := d.hook.run(Op{Label: label, Kind: KindRename, Name: from, To: to}, func() error {
+	err := d.run(Op{Label: label, Kind: KindRename, Name: from, To: to}, func() error {
 		if err := errors.Join(checkName(from), checkName(to)); err != nil {
 			return err
 		}
@@ -49,7 +50,7 @@ func (d *Dir) Remove(label, name string) error { return d.remove(label, name, 0)
 func (d *Dir) RemoveDir(label, name string) error { return d.remove(label, name, unix.AT_REMOVEDIR) }
 
 func (d *Dir) remove(label, name string, flags int) error {
-	err := d.hook.run(Op{Label: label, Kind: KindRemove, Name: name}, func() error {
+	err := d.run(Op{Label: label, Kind: KindRemove, Name: name}, func() error {
 		if err := checkName(name); err != nil {
 			return err
 		}
@@ -61,7 +62,7 @@ func (d *Dir) remove(label, name string, flags int) error {
 // Stat describes what has the name, without following a link.
 func (d *Dir) Stat(label, name string) (Stat, error) {
 	var st unix.Stat_t
-	err := d.hook.run(Op{Label: label, Kind: KindStat, Name: name}, func() error {
+	err := d.run(Op{Label: label, Kind: KindStat, Name: name}, func() error {
 		if err := checkName(name); err != nil {
 			return err
 		}
@@ -85,19 +86,17 @@ func (d *Dir) Exists(label, name string) (bool, error) {
 // List returns the names in the directory, sorted.
 func (d *Dir) List(label string) ([]string, error) {
 	var names []string
-	err := d.hook.run(Op{Label: label, Kind: KindList, Name: "."}, func() error {
-		entries, err := d.entries()
-		for _, e := range entries {
-			names = append(names, e.Name())
-		}
+	err := d.run(Op{Label: label, Kind: KindList, Name: "."}, func() error {
+		var err error
+		names, err = d.readNames()
 		return err
 	})
 	return names, d.pathError(KindList, "", err)
 }
 
-// entries reads the directory through a handle of its own, since reading
+// readNames reads the directory through a handle of its own, since reading
 // moves the handle's position.
-func (d *Dir) entries() ([]os.DirEntry, error) {
+func (d *Dir) readNames() ([]string, error) {
 	var fd int
 	err := d.at(func(at int) (err error) {
 		fd, err = unix.Openat(at, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
@@ -107,6 +106,7 @@ func (d *Dir) entries() ([]os.DirEntry, error) {
 		return nil, err
 	}
 	dir := os.NewFile(uintptr(fd), d.path)
-	entries, err := readSorted(dir)
-	return entries, errors.Join(err, dir.Close())
+	names, err := dir.Readdirnames(-1)
+	slices.Sort(names)
+	return names, errors.Join(err, dir.Close())
 }

@@ -10,6 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// labelOpen is the label of opening and making directories.
+const labelOpen = "dir.open"
+
 const (
 	dirMode  = 0o700
 	fileMode = 0o600
@@ -18,41 +21,50 @@ const (
 // open makes the directory if it is missing, opens it and checks it.
 func (d *Dir) open() error {
 	var handle *os.File
-	err := d.hook.run(Op{Label: "dir.open", Kind: KindMkdir, Name: filepath.Base(d.path)}, func() (err error) {
-		if d.parent == nil {
-			if err = makeAll(filepath.Dir(d.path)); err == nil {
-				handle, err = openDir(unix.AT_FDCWD, d.path, d.path)
-			}
-			return err
-		}
-		return d.parent.at(func(fd int) error {
-			handle, err = openDir(fd, d.name, d.path)
-			return err
-		})
+	op := Op{Label: labelOpen, Kind: KindMkdir, Dir: filepath.Dir(d.path), Name: filepath.Base(d.path)}
+	err := d.hook.run(op, func() (err error) {
+		handle, err = d.openHandle()
+		return err
 	})
 	if err != nil {
 		return d.pathError(KindOpen, "", err)
 	}
-	if old := d.handle.Swap(handle); old != nil {
-		return old.Close()
-	}
+	// An old handle may still be in use; it is closed with the last of them.
+	d.handle.Store(handle)
 	return nil
 }
 
-// revive makes the directory anew where somebody removed it under us, and
-// reports whether it did.
-func (d *Dir) revive() (bool, error) {
+func (d *Dir) openHandle() (*os.File, error) {
+	if d.parent == nil {
+		if err := makeAll(filepath.Dir(d.path)); err != nil {
+			return nil, err
+		}
+		return openDir(unix.AT_FDCWD, d.path, d.path)
+	}
+	var handle *os.File
+	open := func(fd int) (err error) {
+		handle, err = openDir(fd, d.name, d.path)
+		return err
+	}
+	err := d.parent.at(open)
+	if errors.Is(err, unix.ENOENT) {
+		if err = d.parent.revive(); err == nil {
+			err = d.parent.at(open)
+		}
+	}
+	return handle, err
+}
+
+// revive makes the directory anew where somebody removed it under us.
+func (d *Dir) revive() error {
+	d.reviving.Lock()
+	defer d.reviving.Unlock()
 	var st unix.Stat_t
 	err := d.at(func(fd int) error { return unix.Fstat(fd, &st) })
 	if err != nil || st.Nlink > 0 {
-		return false, err
+		return err
 	}
-	if d.parent != nil {
-		if _, err := d.parent.revive(); err != nil {
-			return false, err
-		}
-	}
-	return true, d.open()
+	return d.open()
 }
 
 // openDir opens name relative to at, makes it if missing, and checks it.

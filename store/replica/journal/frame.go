@@ -51,11 +51,7 @@ type frames struct {
 func (f *frames) next() ([]byte, error) {
 	var head [frameHead]byte
 	room := f.end - f.off
-	n, err := io.ReadFull(f.r, head[:min(frameHead, room)])
-	if err != nil && n > 0 || room > 0 && err == io.EOF {
-		err = errBad
-	}
-	if err != nil && err != io.EOF {
+	if err := f.fill(head[:min(frameHead, room)]); err != nil {
 		return nil, err
 	}
 	if head == [frameHead]byte{} {
@@ -66,7 +62,7 @@ func (f *frames) next() ([]byte, error) {
 		return nil, errBad
 	}
 	payload := make([]byte, length)
-	if _, err := io.ReadFull(f.r, payload); err != nil {
+	if err := f.fill(payload); err != nil {
 		return nil, err
 	}
 	if checksum(f.salt, f.off, payload) != binary.LittleEndian.Uint32(head[4:]) {
@@ -74,4 +70,13 @@ func (f *frames) next() ([]byte, error) {
 	}
 	f.off += frameHead + length
 	return payload, nil
+}
+
+// fill reads all of p; a file that became shorter meanwhile is a bad frame.
+func (f *frames) fill(p []byte) error {
+	_, err := io.ReadFull(f.r, p)
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		return errBad
+	}
+	return err
 }

@@ -9,8 +9,9 @@ import (
 
 const (
 	// extent is how much space is taken ahead at a time; it holds the reserve.
-	extent  = 512 << 10
-	reserve = 64 << 10
+	extent    = 512 << 10
+	reserve   = 64 << 10
+	zeroChunk = 64 << 10
 )
 
 // log is one journal file that is being written. Its caller locks.
@@ -66,9 +67,9 @@ func (l *log) extend(need int64) error {
 
 // zeros writes zeros from the present end of space up to size.
 func (l *log) zeros(size int64) error {
-	chunk := make([]byte, min(extent, max(0, size-l.space)))
+	chunk := make([]byte, zeroChunk)
 	for l.space < size {
-		n, err := l.f.WriteAt(labelExtend, chunk[:min(extent, size-l.space)], l.space)
+		n, err := l.f.WriteAt(labelExtend, chunk[:min(zeroChunk, size-l.space)], l.space)
 		l.space += int64(n)
 		if err != nil {
 			return err

@@ -43,7 +43,8 @@ func Read(dir *disk.Dir, name string, apply func(payload []byte) error) (Replay,
 	if err = errors.Join(err, f.Close()); err != nil {
 		return replay, fmt.Errorf("read journal %s: %w", path, err)
 	}
-	return replay, removeTemp(dir, name)
+	_ = removeTemp(dir, name) // the next Create fails if it has to
+	return replay, nil
 }
 
 func read(f *disk.File, path string, apply func([]byte) error) (Replay, error) {

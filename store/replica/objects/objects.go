@@ -23,6 +23,10 @@ const (
 	labelList   = "objects.list"
 )
 
+// maxObject is the largest object that is read, so that what is found on disk
+// cannot take all memory.
+const maxObject = 1 << 30
+
 // Store is a directory of objects. It is safe for concurrent use.
 type Store struct {
 	dir *disk.Dir
@@ -34,7 +38,8 @@ type Store struct {
 	// touched are the objects put while a sweep runs; nil while none does.
 	touched map[store.SHA]bool
 
-	syncing sync.Mutex
+	syncing  sync.Mutex // one Sync at a time
+	sweeping sync.Mutex // one Sweep at a time
 }
 
 type state uint8
@@ -99,8 +104,8 @@ func (s *Store) mark(sha store.SHA, as state) {
 // mu.
 func (s *Store) isWhole(sha store.SHA, size int64) bool {
 	if s.whole[sha] == 0 {
-		content, err := s.dir.ReadFile(labelGet, sha.String(), 0)
-		return err == nil && store.Hash(content) == sha
+		_, err := s.read(sha)
+		return err == nil
 	}
 	st, err := s.dir.Stat(labelGet, sha.String())
 	return err == nil && st.Regular && (size < 0 || st.Size == size)
@@ -109,16 +114,32 @@ func (s *Store) isWhole(sha store.SHA, size int64) bool {
 // Get returns an object's content. It is ErrMissing where the object is
 // absent, damaged (it is removed then) or cannot be read.
 func (s *Store) Get(sha store.SHA) ([]byte, error) {
-	content, err := s.dir.ReadFile(labelGet, sha.String(), 0)
+	content, err := s.read(sha)
+	if errors.Is(err, errDamaged) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		// Once more: it may have been put anew meanwhile.
+		if content, err = s.read(sha); errors.Is(err, errDamaged) {
+			err = errors.Join(err, s.remove(sha))
+		}
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("content %s: %w", sha, ErrMissing)
 	case err != nil:
 		return nil, fmt.Errorf("content %s: %w: %w", sha, ErrMissing, err)
-	case store.Hash(content) != sha:
-		return nil, fmt.Errorf("content %s: %w: it is damaged", sha, errors.Join(ErrMissing, s.Remove(sha)))
 	}
 	return content, nil
+}
+
+var errDamaged = errors.New("it is damaged")
+
+func (s *Store) read(sha store.SHA) ([]byte, error) {
+	content, err := s.dir.ReadFile(labelGet, sha.String(), maxObject)
+	if err == nil && store.Hash(content) != sha {
+		err = errDamaged
+	}
+	return content, err
 }
 
 // Has reports whether something has the object's name; only Get verifies it.

@@ -11,8 +11,8 @@ import (
 // it runs stay. keep is called with no lock of the store held. One sweep runs
 // at a time.
 func (s *Store) Sweep(keep func(store.SHA) bool) error {
-	s.syncing.Lock() // also keeps Sync from opening what goes
-	defer s.syncing.Unlock()
+	s.sweeping.Lock()
+	defer s.sweeping.Unlock()
 	s.setTouched(map[store.SHA]bool{})
 	defer s.setTouched(nil)
 	names, err := s.dir.List(labelList)

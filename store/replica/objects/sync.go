@@ -9,8 +9,9 @@ import (
 )
 
 // Sync makes durable every Put and Need that returned before it. An object
-// that was removed or wiped meanwhile is no error. What could not be synced
-// is written anew and synced by the next Sync.
+// that somebody wiped meanwhile is forgotten, which is no error: the next Put
+// writes it. What could not be synced is written anew and synced by the next
+// Sync.
 func (s *Store) Sync() error {
 	s.syncing.Lock()
 	defer s.syncing.Unlock()
@@ -60,7 +61,9 @@ func (s *Store) settle(shas []store.SHA) {
 func (s *Store) syncOne(sha store.SHA) error {
 	f, err := s.dir.OpenFile(labelSync, sha.String(), false)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.remove(sha)
 	}
 	if err != nil {
 		return err
@@ -81,5 +84,8 @@ func (s *Store) rewrite(sha store.SHA) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.whole[sha] == 0 { // removed meanwhile, and must not come back
+		return nil
+	}
 	return s.dir.WriteFile(labelPut, sha.String(), content, false)
 }
