@@ -41,7 +41,7 @@ lint: ## gofmt, go vet and the linters of .golangci.yml
 	$(GOLANGCI_LINT) run ./...
 
 notice: ## write NOTICE anew from the licences of what the binary contains
-	GO="$(GO)" sh integration/notice.sh > NOTICE.new && mv NOTICE.new NOTICE
+	GO="$(GO)" .ci/notice > NOTICE.new && mv NOTICE.new NOTICE
 
 conformance: ## the client's suite against the independent server in CASES
 	MEMFS_FAKESTORE=$(abspath $(CASES))/fakestore.py PYTHON=$(PYTHON) $(GO) test -count=1 -run Conformance ./store/...

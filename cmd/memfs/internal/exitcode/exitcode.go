@@ -5,8 +5,6 @@ package exitcode
 import (
 	"errors"
 	"fmt"
-
-	"memfs/store"
 )
 
 // The codes of every command.
@@ -67,7 +65,7 @@ func Errorf(code int, format string, args ...any) error {
 }
 
 // Of is the exit code for err. The outermost Error decides; without one, the
-// errors of the packages below have their codes here.
+// errors of the packages below have their codes in a table here.
 func Of(err error) int {
 	if err == nil {
 		return OK
@@ -76,22 +74,9 @@ func Of(err error) int {
 	if errors.As(err, &coded) {
 		return coded.Code
 	}
-	for _, row := range table {
-		if errors.Is(err, row.err) {
-			return row.code
-		}
-	}
-	var limited *store.RateLimitedError
-	if errors.As(err, &limited) {
-		return Unreachable
-	}
-	return Failed
+	return rowOf(err).code
 }
 
-var table = []struct {
-	err  error
-	code int
-}{
-	{store.ErrUnavailable, Unreachable},
-	{store.ErrUnauthorized, Unreachable},
-}
+// Remedy is what to do about err, for the end of a message; "" where the
+// message says all there is to say.
+func Remedy(err error) string { return rowOf(err).remedy }

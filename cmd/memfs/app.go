@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+
+	"memfs/cmd/memfs/internal/backend"
+	"memfs/cmd/memfs/internal/daemon"
+	"memfs/cmd/memfs/internal/exitcode"
+	"memfs/cmd/memfs/internal/flags"
+	"memfs/cmd/memfs/internal/logging"
+	"memfs/cmd/memfs/internal/process"
+)
+
+// app is one run of the program: what its commands have in common.
+type app struct {
+	stdout, stderr io.Writer
+
+	// The flags of every command.
+	local, logLevel, logFormat string
+
+	// log is ready when a command runs.
+	log *zap.Logger
+	// umask is the one that memfs was started with.
+	umask int
+	// running tells a failure of the command from one to understand its
+	// command line.
+	running bool
+}
+
+// run runs the command that args name and returns its exit code.
+func (a *app) run(ctx context.Context, args []string) int {
+	root := a.command()
+	root.SetArgs(args)
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err != nil && !a.running {
+		err = exitcode.Errorf(exitcode.Usage, "%w (see %s --help)", err, cmd.CommandPath())
+	}
+	a.explain(err)
+	return exitcode.Of(err)
+}
+
+// explain says in one line what went wrong and what to do about it.
+func (a *app) explain(err error) {
+	if err == nil || errors.Is(err, daemon.ErrSaid) || err.Error() == "" {
+		return
+	}
+	message := oneLine(err.Error())
+	if remedy := exitcode.Remedy(err); remedy != "" {
+		message += ": " + remedy
+	}
+	_, _ = fmt.Fprintln(a.stderr, "memfs: "+message)
+}
+
+func oneLine(text string) string {
+	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' })
+	for i := range lines {
+		lines[i] = strings.TrimSpace(lines[i])
+	}
+	return strings.TrimSpace(strings.ReplaceAll(strings.Join(lines, "; "), "?;", "?"))
+}
+
+// command is the tree of commands.
+func (a *app) command() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "memfs",
+		Short: "Mount Claude memory stores as filesystems",
+		Long: `memfs mounts Claude memory stores as filesystems: content is fetched when it is
+read, every write is in a journal on disk before it is acknowledged, and changes
+travel both ways on the sync interval.
+
+Unofficial, not affiliated with Anthropic; the memory-store API is a beta.
+
+Every flag has an environment variable, named beside it. Secrets are never
+flags: the API key comes from ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN, from
+the file that one of these with _FILE at its end names, or from a file of that
+name in $CREDENTIALS_DIRECTORY. ANTHROPIC_BASE_URL says which API is meant.
+
+Exit codes: 0 done, 1 failed, 2 usage, 3 host not ready, 4 mount path taken,
+5 store unreachable or credential refused, 6 edits kept in the journal and not
+all sent, 7 mount or state busy.`,
+		Version:           version,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		PersistentPreRunE: a.prepare,
+	}
+	root.SetVersionTemplate("memfs {{.Version}}\n")
+	set := root.PersistentFlags()
+	set.StringVar(&a.local, "local", "", "use the embedded store in this `directory` instead of the API")
+	flags.ChoiceVar(set, &a.logLevel, "log-level", "info", logging.Levels(), "least severe events that are logged")
+	flags.ChoiceVar(set, &a.logFormat, "log-format", logging.Text, logging.Formats(), "how the log looks, on standard error")
+	root.AddCommand(a.storeCommand(), a.serveCommand(), a.versionCommand())
+	flags.Describe(root)
+	return root
+}
+
+// prepare is what comes before every command.
+func (a *app) prepare(cmd *cobra.Command, _ []string) error {
+	err := flags.FromEnvironment(cmd.Flags(), os.LookupEnv)
+	if err != nil {
+		return err
+	}
+	a.running = true
+	if a.umask, err = process.Harden(); err != nil {
+		return err
+	}
+	a.log, err = logging.New(zapcore.AddSync(a.stderr), a.logLevel, a.logFormat)
+	return err
+}
+
+// open gives a command its API; done closes it.
+func (a *app) open() (b *backend.Backend, done func(), err error) {
+	b, err = backend.Open(a.local, a.log)
+	if err != nil {
+		return nil, nil, err
+	}
+	return b, func() {
+		if err := b.Close(); err != nil {
+			a.log.Error("the embedded store did not close cleanly", zap.Error(err))
+		}
+	}, nil
+}
+
+// words is a usage error that names what is missing.
+func words(least int, what string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) < least {
+			return errors.New(what)
+		}
+		return nil
+	}
+}

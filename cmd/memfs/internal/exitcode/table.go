@@ -1,0 +1,39 @@
+package exitcode
+
+import (
+	"errors"
+
+	"memfs/store"
+)
+
+// row is what the contract says of one kind of error.
+type row struct {
+	is     func(error) bool
+	code   int
+	remedy string
+}
+
+// rowOf finds the row of err: the first that fits.
+func rowOf(err error) row {
+	for _, r := range table {
+		if r.is(err) {
+			return r
+		}
+	}
+	return row{code: Failed}
+}
+
+var table = []row{
+	{is(store.ErrUnauthorized), Unreachable, "set ANTHROPIC_API_KEY, or ANTHROPIC_API_KEY_FILE, to a key that may use memory stores"},
+	{is(store.ErrUnavailable), Unreachable, "check the network and ANTHROPIC_BASE_URL"},
+	{as[*store.RateLimitedError], Unreachable, "try again later"},
+}
+
+func is(target error) func(error) bool {
+	return func(err error) bool { return errors.Is(err, target) }
+}
+
+func as[E error](err error) bool {
+	var target E
+	return errors.As(err, &target)
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+
+	"memfs/cmd/memfs/internal/credential"
+	"memfs/cmd/memfs/internal/exitcode"
+	"memfs/cmd/memfs/internal/process"
+	"memfs/store/local"
+)
+
+// defaultListen is where memfs serve listens where nothing else is said.
+const defaultListen = "127.0.0.1:8765"
+
+func (a *app) serveCommand() *cobra.Command {
+	var listen string
+	cmd := &cobra.Command{
+		Use:   "serve --local DIR",
+		Short: "Serve the embedded store over HTTP",
+		Long: `Serve the embedded store of a directory over HTTP, with the same API as the real
+one, and print the lines that point other commands and the SDK at it. It ends
+with SIGTERM or SIGINT, when the requests under way are answered.
+
+Any key is accepted, unless MEMFS_SERVE_KEY (or MEMFS_SERVE_KEY_FILE, or a file
+MEMFS_SERVE_KEY in $CREDENTIALS_DIRECTORY) says which one is.`,
+		Example: "  memfs serve --local ./stores\n  memfs serve --local ./stores --listen 127.0.0.1:0",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if a.local == "" {
+				return exitcode.Errorf(exitcode.Usage, "serve needs --local DIR: the directory that holds the stores")
+			}
+			return a.serve(cmd.Context(), listen)
+		},
+	}
+	cmd.Flags().StringVar(&listen, "listen", defaultListen, "`address` to listen on; port 0 takes a free one")
+	return cmd
+}
+
+func (a *app) serve(ctx context.Context, address string) (err error) {
+	signals, stop := process.Signals()
+	defer stop()
+	key, err := credential.Lookup(credential.ServeName)
+	if err != nil {
+		return err
+	}
+	server, err := local.Open(a.local, local.Options{Credential: key, Log: a.log})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.Close()) }()
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		return fmt.Errorf("%w: choose another address with --listen", err)
+	}
+	if key == "" && !loopback(l.Addr()) {
+		a.log.Warn("any key is accepted from anywhere: set MEMFS_SERVE_KEY", zap.Stringer("address", l.Addr()))
+	}
+	s := &http.Server{Handler: server.Handler(), ReadHeaderTimeout: 10 * time.Second}
+	failed := make(chan error, 1)
+	go func() { failed <- s.Serve(l) }()
+	if err := a.printServed(l.Addr(), key); err != nil {
+		return errors.Join(err, s.Close())
+	}
+	select {
+	case err := <-failed:
+		return err
+	case <-signals:
+	case <-ctx.Done():
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	return s.Shutdown(ctx)
+}
+
+func (a *app) printServed(address net.Addr, key string) error {
+	if key == "" {
+		key = "any"
+	} else {
+		key = "$" + credential.ServeName
+	}
+	_, err := fmt.Fprintf(a.stdout, "export ANTHROPIC_BASE_URL=http://%s\nexport ANTHROPIC_API_KEY=%s\n", address, key)
+	return err
+}
+
+func loopback(address net.Addr) bool {
+	a, err := netip.ParseAddrPort(address.String())
+	return err == nil && a.Addr().IsLoopback()
+}
