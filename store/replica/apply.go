@@ -8,7 +8,7 @@ import (
 )
 
 // maxSize is over what any file here may have.
-const maxSize = 1 << 31
+const maxSize = 1 << 30
 
 // errUnloaded: a record builds on a content that is not in memory.
 var errUnloaded = errors.New("content not loaded")
@@ -194,6 +194,9 @@ func (t *tree) applyRename(r *record) error {
 	}
 	now := int64(r.time)
 	n := from.children[r.name]
+	if to.under(n) {
+		return fmt.Errorf("%w: rename into itself", errGarbled)
+	}
 	n.files(func(f *node) { t.touchPath(f.path(), now) })
 	if target := to.children[r.newName]; target != nil {
 		t.remove(target, now)
