@@ -33,17 +33,12 @@ func (s *Server) listVersions(c *call) (any, error) {
 		}
 		where.and("created < ?", created)
 	}
-	content := "NULL"
-	if full {
-		content = "content"
-	}
 	var versions []versionObject
 	err = s.read(c.context(), func(tx *sql.Tx) error {
 		if _, err := loadStore(tx, c.storeID()); err != nil {
 			return err
 		}
-		rows, err := tx.Query("SELECT "+versionColumns+", "+content+" FROM versions"+where.sql+" ORDER BY created DESC LIMIT ?",
-			append(where.args, limit+1)...)
+		rows, err := tx.Query(versionQuery(where, full), append(where.args, limit+1)...)
 		if err != nil {
 			return err
 		}
@@ -63,6 +58,15 @@ func (s *Server) listVersions(c *call) (any, error) {
 	return pageOf(versions, limit, list, func(v versionObject) string {
 		return strconv.FormatInt(int64(v.CreatedAt), 10)
 	}), nil
+}
+
+// versionQuery selects versions, newest first; its last argument is how many.
+func versionQuery(where condition, full bool) string {
+	content := "NULL"
+	if full {
+		content = "content"
+	}
+	return "SELECT " + versionColumns + ", " + content + " FROM versions" + where.sql + " ORDER BY created DESC LIMIT ?"
 }
 
 func (c *call) versionFilter() (condition, error) {

@@ -108,13 +108,8 @@ type run struct {
 }
 
 func (l listing) run(tx *sql.Tx, from, high string, limit int) (run, error) {
-	columns := basicMemory
-	if l.full {
-		columns = fullMemory
-	}
 	var out run
-	rows, err := tx.Query("SELECT "+columns+" WHERE m.store = ? AND m.path >= ? AND m.path < ? ORDER BY m.path LIMIT ?",
-		l.store, from, high, limit)
+	rows, err := tx.Query(l.query(), l.store, from, high, limit)
 	if err != nil {
 		return out, err
 	}
@@ -134,6 +129,15 @@ func (l listing) run(tx *sql.Tx, from, high string, limit int) (run, error) {
 		out.items = append(out.items, item{m.Path, m})
 	}
 	return out, rows.Err()
+}
+
+// query selects a range of a store's memories, with the most to return.
+func (l listing) query() string {
+	columns := basicMemory
+	if l.full {
+		columns = fullMemory
+	}
+	return "SELECT " + columns + " WHERE m.store = ? AND m.path >= ? AND m.path < ? ORDER BY m.path LIMIT ?"
 }
 
 // past returns the least string that sorts after an item and all that it

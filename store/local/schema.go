@@ -72,13 +72,13 @@ func migrate(db *sql.DB) error {
 	case schemaVersion:
 		return nil
 	case 0:
-		return create(db)
+		return createSchema(db)
 	default:
 		return fmt.Errorf("made by another version of memfs (schema %d, this one knows %d)", version, schemaVersion)
 	}
 }
 
-func create(db *sql.DB) error {
+func createSchema(db *sql.DB) error {
 	if _, err := db.Exec("PRAGMA journal_mode = WAL"); err != nil {
 		return fmt.Errorf("turn on the write-ahead log: %w", err)
 	}

@@ -206,8 +206,7 @@ func (s *Server) listStores(c *call) (any, error) {
 	}
 	var stores []storeObject
 	err = s.read(c.context(), func(tx *sql.Tx) error {
-		rows, err := tx.Query("SELECT "+storeColumns+" FROM stores"+where.sql+" ORDER BY created DESC, id DESC LIMIT ?",
-			append(where.args, limit+1)...)
+		rows, err := tx.Query(storeQuery(where), append(where.args, limit+1)...)
 		if err != nil {
 			return err
 		}
@@ -227,6 +226,11 @@ func (s *Server) listStores(c *call) (any, error) {
 	return pageOf(stores, limit, list, func(st storeObject) string {
 		return fmt.Sprintf("%d %s", st.CreatedAt, st.ID)
 	}), nil
+}
+
+// storeQuery selects stores, newest first; its last argument is how many.
+func storeQuery(where condition) string {
+	return "SELECT " + storeColumns + " FROM stores" + where.sql + " ORDER BY created DESC, id DESC LIMIT ?"
 }
 
 func loadStore(tx *sql.Tx, id string) (storeObject, error) {
