@@ -105,7 +105,9 @@ func newWorldIn(t *testing.T, dir string) *world {
 	w := &world{t: t, clock: &clock{time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)}, texts: map[store.SHA]string{}}
 	require.NoError(t, os.MkdirAll(dir, 0o700))
 	w.o = Options{Dir: dir, Store: store.Info{ID: "memstore_test"}, Endpoint: "e", MountPath: "/m", Now: w.clock.now,
-		Fetch: func(_ context.Context, _, _ string, want store.SHA) ([]byte, error) { return []byte(w.texts[want]), nil }}
+		Fetch: func(_ context.Context, _, _ string, want store.SHA) ([]byte, error) {
+			return []byte(w.texts[want]), nil
+		}}
 	w.open()
 	return w
 }
