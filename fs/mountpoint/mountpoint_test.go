@@ -93,3 +93,25 @@ func TestTake_NamesAnUnwritableParent(t *testing.T) {
 	require.ErrorAs(t, err, &parent)
 	assert.Contains(t, err.Error(), "chown")
 }
+
+func TestR18_StateDirInsideAnAttachedPath(t *testing.T) {
+	root := t.TempDir()
+	link := filepath.Join(root, "link")
+	require.NoError(t, os.Mkdir(filepath.Join(root, "mnt"), 0o755))
+	require.NoError(t, os.Symlink(filepath.Join(root, "mnt"), link))
+	paths := []string{filepath.Join(root, "mnt", "notes")}
+	for dir, refused := range map[string]bool{
+		filepath.Join(root, "mnt", "notes"):           true,
+		filepath.Join(root, "mnt", "notes", "x", "y"): true,
+		filepath.Join(root, "mnt", "notes-state"):     false,
+		filepath.Join(link, "notes", "state"):         true,
+		filepath.Join(root, "state"):                  false,
+	} {
+		err := mountpoint.CheckStateDir(dir, paths)
+		if refused {
+			assert.ErrorIs(t, err, mountpoint.ErrStateDir, dir)
+		} else {
+			assert.NoError(t, err, dir)
+		}
+	}
+}
