@@ -3,6 +3,8 @@ package logging_test
 import (
 	"bytes"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -42,4 +44,31 @@ func TestNewRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "loud")
 	_, err = logging.New(zapcore.AddSync(&bytes.Buffer{}), "info", "xml")
 	require.ErrorContains(t, err, "xml")
+}
+
+func TestOpenAppendsAndRotates(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "memfs.log")
+	write := func(text string) {
+		f, err := logging.Open(path)
+		require.NoError(t, err)
+		_, err = f.WriteString(text)
+		require.NoError(t, err)
+		require.NoError(t, f.Close())
+	}
+	read := func(path string) string {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		return string(text)
+	}
+	write("one\n")
+	write("two\n")
+	assert.Equal(t, "one\ntwo\n", read(path))
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+
+	require.NoError(t, os.Truncate(path, 9<<20))
+	write("three\n")
+	assert.Equal(t, "three\n", read(path))
+	assert.Len(t, read(path+".1"), 9<<20)
 }
