@@ -73,7 +73,9 @@ func CheckName(name string) error {
 }
 
 // NormalName returns name in NFC, the form in which stores keep names (R12).
-// Invalid UTF-8 is returned as it is; CheckName refuses it.
+// Invalid UTF-8 is returned as it is; CheckName refuses it. After 30 combining
+// marks in a row U+034F is added, as Unicode's stream-safe form has it; without
+// it CheckName refuses such a name.
 func NormalName(name string) string {
 	if norm.NFC.IsNormalString(name) || !utf8.ValidString(name) {
 		return name
