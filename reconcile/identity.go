@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -45,6 +46,11 @@ func (p *planner) load() {
 	}
 	for i := range p.in.Local.Files {
 		own(&p.in.Local.Files[i])
+	}
+	for _, path := range slices.Sorted(maps.Keys(p.in.Local.Paths)) {
+		// A local-only file at or above a path that the store holds is no
+		// longer local only (R17).
+		own(p.in.Local.Paths[path].File)
 	}
 }
 

@@ -16,17 +16,17 @@ import (
 // its path and its existence on both sides, under every condition. The cells
 // are written from the rules (R4 to R11):
 //
-//	-            nothing to do
-//	c, p, cp     an update of the content, the path, or both
-//	create       a create
-//	delete       a delete
-//	pull         the store's content takes the file's place
-//	pull!        the same, the local text kept as a conflict
-//	move         the store's path, the file kept
-//	adopt        base only
-//	drop, drop!  the file goes (its text kept)
-//	forget       base only: the memory is gone
-//	rest refused failed read-only archived in-flight   held, with that reason
+//   - nothing to do
+//     c, p, cp     an update of the content, the path, or both
+//     create       a create
+//     delete       a delete
+//     pull         the store's content takes the file's place
+//     pull!        the same, the local text kept as a conflict
+//     move         the store's path, the file kept
+//     adopt        base only
+//     drop, drop!  the file goes (its text kept)
+//     forget       base only: the memory is gone
+//     rest refused failed read-only archived in-flight   held, with that reason
 //
 // content and path: same, ours (changed here), theirs (changed in the store),
 // both (to the same), clash (to different values). Deleted here or there:
@@ -344,7 +344,7 @@ func TestMatrixSentUnknown(t *testing.T) {
 				f = w.write("/f", "v1")
 				require.Equal(t, v1, f.SHA)
 			}
-			r := Plan(w.input())
+			r := w.plan()
 			require.Len(t, r.Sends, 1)
 			if c.landed {
 				w.lose(r.Sends[0])

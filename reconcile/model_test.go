@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -176,14 +177,24 @@ func (w *world) copyAt(path string) *replica.File {
 
 // Carrying a plan out.
 
+// fate is what becomes of a request.
+type fate int
+
+const (
+	done       fate = iota
+	rejected        // certainly not applied
+	lostBefore      // no answer, not applied
+	lostAfter       // no answer, applied
+)
+
 // run plans and carries out until a plan asks for no other, and returns the
 // plans.
 func (w *world) run() []Result {
 	var plans []Result
 	for range 6 {
-		r := Plan(w.input())
+		r := w.plan()
 		plans = append(plans, r)
-		w.carryOut(r, nil)
+		w.carryOut(r, func(Action) fate { return done })
 		if !r.Again {
 			return plans
 		}
@@ -192,24 +203,80 @@ func (w *world) run() []Result {
 	return nil
 }
 
-// carryOut does what a plan says. A send that fail names is answered with an
-// error, after which what depends on it is left out.
-func (w *world) carryOut(r Result, fail func(Action) error) {
+// plan makes a plan and checks what must hold of every plan.
+func (w *world) plan() Result {
+	in := w.input()
+	r := Plan(in)
+	slices.Reverse(in.Local.Memories)
+	require.True(w.t, reflect.DeepEqual(r, Plan(in)), "a plan depends on nothing but what it is given")
+	pulled, inos := map[string]bool{}, map[replica.Ino]bool{}
+	for _, c := range r.Changes {
+		if c.ID != "" {
+			require.False(w.t, pulled[c.ID], "one memory changed twice")
+			pulled[c.ID] = true
+		}
+		inos[c.Ino] = c.Ino != 0
+	}
+	sent := map[string]int{}
+	for i, a := range r.Sends {
+		require.False(w.t, a.ID != "" && pulled[a.ID], "%s is pulled and sent", a.ID)
+		require.False(w.t, inos[a.Ino], "a file is pulled and sent: %+v\n%+v\n%+v", a, r.Changes, in.Local)
+		for _, j := range a.After {
+			require.Less(w.t, j, i, "what is needed goes before")
+		}
+		if a.ID != "" {
+			sent[a.ID]++
+			require.Equal(w.t, 1, sent[a.ID], "one request for one memory")
+		}
+		if a.Op == replica.OpCreate {
+			continue
+		}
+		base, known := w.base[a.ID]
+		for _, s := range r.Settle {
+			if s.Apply != nil && s.Apply.ID == a.ID && s.Apply.Base != nil {
+				base, known = *s.Apply.Base, true
+			}
+		}
+		remote := w.store[a.ID]
+		require.True(w.t, known, "%s without base", w.words(a))
+		require.Equal(w.t, remote.SHA, a.Expect)
+		if a.Op == replica.OpDelete || a.Content {
+			require.Contains(w.t, []store.SHA{base.SHA, a.SHA}, remote.SHA, "%s takes away a text that was never seen here", w.words(a))
+		}
+		if a.Op == replica.OpDelete || a.Rename {
+			require.Equal(w.t, base.Path, remote.Path, "%s of what is elsewhere", w.words(a))
+		}
+	}
+	return r
+}
+
+// carryOut does what a plan says. What depends on a send that did not succeed
+// is left out.
+func (w *world) carryOut(r Result, judge func(Action) fate) {
 	for _, s := range r.Settle {
 		w.settle(s)
 	}
 	w.apply(r.Changes)
 	failed := map[int]bool{}
 	for i, a := range r.Sends {
-		if slices.ContainsFunc(a.After, func(j int) bool { require.Less(w.t, j, i); return failed[j] }) {
+		if slices.ContainsFunc(a.After, func(j int) bool { return failed[j] }) {
 			failed[i] = true
 			continue
 		}
-		if fail != nil && fail(a) != nil {
-			failed[i] = true
-			continue
+		what := judge(a)
+		failed[i] = what != done
+		switch what {
+		case done:
+			w.send(a)
+			if a.Counted {
+				r.Guard.Record(w.now)
+			}
+		case lostBefore:
+			w.begin(a)
+		case lostAfter:
+			w.lose(a)
+		case rejected:
 		}
-		w.send(a)
 	}
 	w.policy.Guard = r.Guard
 }
@@ -254,6 +321,8 @@ func (w *world) apply(set []Change) {
 		require.True(w.t, c.Gen == 0 || f.Gen == c.Gen)
 		if c.Loser != nil {
 			w.conflicts[w.texts[f.SHA]] = true
+		} else if c.Place == replica.PutFile || c.Place == replica.DropFile {
+			require.True(w.t, f == nil || w.history[w.texts[f.SHA]], "a text that the store never had is lost")
 		}
 		switch c.Place {
 		case replica.PutFile, replica.DropFile:

@@ -39,30 +39,36 @@ func (p *planner) sends() []Action {
 // sent reports whether the unit is sent by this plan.
 func (u *unit) sent() bool { return u.hold == free && u.step >= create }
 
+// add lists the unit's sends, after those that they need.
 func (s *sender) add(u *unit) {
 	if _, added := s.done[u]; added || !u.sent() {
 		return
 	}
+	s.done[u] = -1 // being added; cycles were taken apart by breakCycle
+	step, after := u.step, []int(nil)
 	if u.split {
-		s.freed[u] = s.append(s.p.action(u, remove))
-	}
-	// The unit counts as added before what it needs, so that a cycle, which
-	// breakCycle has taken apart, could not turn this into an endless walk.
-	s.done[u] = -1
-	var after []int
-	if u.split {
-		after = append(after, s.freed[u])
+		step, after = create, []int{s.free(u)}
 	}
 	after = append(after, s.needs(u)...)
-	a := s.p.action(u, u.step)
-	if u.split {
-		a = s.p.action(u, create)
-	}
+	a := s.p.action(u, step)
 	a.After = after
 	s.done[u] = s.append(a)
 	if !u.split {
 		s.freed[u] = s.done[u]
 	}
+}
+
+// free lists the send that makes the unit leave its path, and returns its index.
+func (s *sender) free(u *unit) int {
+	if at, added := s.freed[u]; added {
+		return at
+	}
+	if u.split {
+		s.freed[u] = s.append(s.p.action(u, remove))
+	} else {
+		s.add(u)
+	}
+	return s.freed[u]
 }
 
 func (s *sender) append(a Action) int {
@@ -78,9 +84,7 @@ func (s *sender) needs(u *unit) []int {
 		after = append(after, s.done[u.heir])
 	}
 	for _, id := range s.p.blockers(u) {
-		other := s.p.byID[id]
-		s.add(other)
-		after = append(after, s.freed[other])
+		after = append(after, s.free(s.p.byID[id]))
 	}
 	return after
 }

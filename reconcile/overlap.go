@@ -48,20 +48,21 @@ func (p *planner) splitRefused() {
 func (p *planner) resolveOverlaps() {
 	for changed := true; changed; {
 		changed = false
+		stays := p.stayingBases()
 		for _, u := range p.units {
-			if p.resolve(u) {
+			if p.resolve(u, stays) {
 				changed = true
 			}
 		}
 		if !changed {
-			changed = p.breakCycle()
+			changed = p.breakCycle() || p.deferObstructed()
 		}
 	}
 }
 
 // resolve looks once at what is in the way of one unit, and reports whether it
 // changed the unit.
-func (p *planner) resolve(u *unit) bool {
+func (p *planner) resolve(u *unit, stays places) bool {
 	if u.hold == Resting || u.hold == InFlight {
 		return false
 	}
@@ -77,14 +78,32 @@ func (p *planner) resolve(u *unit) bool {
 			if other.hold != free && other.hold != ReadOnly && p.await(u, Waiting, other) {
 				return true
 			}
-		case other.hold == Resting || other.hold == InFlight:
+		case other.hold == Resting || other.hold == InFlight || other.hold == Obstructed:
 			return p.await(u, Waiting, other)
 		default:
 			p.yield(u, other)
 			return true
 		}
 	}
+	if want := u.claims(); want != "" {
+		if other := stays.inTheWay(want, u); other != nil {
+			return p.await(u, Waiting, other)
+		}
+	}
 	return false
+}
+
+// stayingBases are the memories that have left their base path in the store
+// while the tree cannot follow yet: base has their path until it can, and no
+// other memory may take it.
+func (p *planner) stayingBases() places {
+	stays := places{}
+	for _, u := range p.units {
+		if u.base != nil && u.hold != free && u.step.local() {
+			stays.add(u.base.Path, u)
+		}
+	}
+	return stays
 }
 
 // followHeir keeps a memory in the store until the one that it was renamed over

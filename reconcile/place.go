@@ -24,45 +24,61 @@ func (p *planner) limitCreates() {
 	}
 }
 
-// deferObstructed holds what the store wants placed where a file stays that
-// this plan does not move. Holding one may obstruct another.
-func (p *planner) deferObstructed() {
-	for changed := true; changed; {
-		changed = false
-		staying, dirs := map[string]*unit{}, map[string]*unit{}
-		for _, u := range p.units {
-			if u.local == nil || u.hold == free && (u.step == drop || u.step == pull || u.step == move) {
-				continue
-			}
-			staying[u.local.Path] = u
-			for _, dir := range above(u.local.Path) {
-				dirs[dir] = u
-			}
+// deferObstructed holds what the store wants placed where, in the tree or in
+// base, something stays that this plan does not move, and reports whether it
+// held anything. Holding one may obstruct another.
+func (p *planner) deferObstructed() bool {
+	files, bases := places{}, places{}
+	for _, u := range p.units {
+		moves := u.hold == free && u.step.local()
+		if u.local != nil && !(moves && u.leavesTree()) {
+			files.add(u.local.Path, u)
 		}
-		for _, u := range p.units {
-			if u.hold != free || u.step != pull && u.step != move {
-				continue
-			}
-			if other := obstacle(u.remote.Path, staying, dirs); other != nil {
-				u.hold, u.due, u.blocker = Obstructed, other.due, other.name()
-				p.wake(other.due)
-				p.res.Again = p.res.Again || other.hold == free
-				changed = true
-			}
+		if u.base != nil && !moves {
+			bases.add(u.base.Path, u)
 		}
+	}
+	changed := false
+	for _, u := range p.units {
+		if u.hold != free || u.step != pull && u.step != move && u.step != adopt {
+			continue
+		}
+		other := bases.inTheWay(u.remote.Path, u)
+		if other == nil && u.step != adopt {
+			other = files.inTheWay(u.remote.Path, u)
+		}
+		if other != nil {
+			u.hold, u.due, u.blocker = Obstructed, other.due, other.name()
+			p.wake(other.due)
+			p.res.Again = p.res.Again || other.hold == free
+			changed = true
+		}
+	}
+	return changed
+}
+
+// leavesTree reports whether the unit's step takes its file from its place.
+func (u *unit) leavesTree() bool {
+	return u.step == drop || u.step == pull || u.step == move
+}
+
+// places finds units by path.
+type places map[string][]*unit
+
+func (x places) add(at string, u *unit) {
+	x[at] = append(x[at], u)
+	for _, dir := range above(at) {
+		x[dir+"/"] = append(x[dir+"/"], u)
 	}
 }
 
-func obstacle(at string, files, dirs map[string]*unit) *unit {
-	if u := files[at]; u != nil {
-		return u
-	}
-	if u := dirs[at]; u != nil {
-		return u
-	}
-	for _, dir := range above(at) {
-		if u := files[dir]; u != nil {
-			return u
+// inTheWay returns a unit other than u at, above or below a path.
+func (x places) inTheWay(at string, u *unit) *unit {
+	for _, key := range append(above(at), at, at+"/") {
+		for _, other := range x[key] {
+			if other != u {
+				return other
+			}
 		}
 	}
 	return nil

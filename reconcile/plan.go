@@ -171,7 +171,6 @@ func Plan(in Input) Result {
 	p.splitRefused()
 	p.resolveOverlaps()
 	p.limitCreates()
-	p.deferObstructed()
 	p.strays()
 	p.emit()
 	return p.res

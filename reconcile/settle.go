@@ -83,8 +83,18 @@ func (p *planner) rebase(apply *replica.Apply) {
 			m.At = f
 		}
 		if f.Ino == apply.Ino {
-			f.MemoryID = m.Base.ID
-			m.Carrier = f
+			p.carry(m, f)
 		}
 	}
+}
+
+// carry makes f the file that carries m's id, and none but that.
+func (p *planner) carry(m *replica.Memory, f *replica.File) {
+	if old := p.memories[f.MemoryID]; old != nil && old.Carrier == f {
+		old.Carrier = nil
+	}
+	if m.Carrier != nil && m.Carrier != f {
+		m.Carrier.MemoryID = ""
+	}
+	f.MemoryID, m.Carrier = m.Base.ID, f
 }

@@ -1,0 +1,124 @@
+package reconcile
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// storeOf has n agreed memories /0, /1, ...
+func storeOf(t *testing.T, n int) *world {
+	w := newWorld(t)
+	for i := range n {
+		w.agree(fmt.Sprintf("m%d", i), fmt.Sprintf("/%d", i), fmt.Sprint(i))
+	}
+	return w
+}
+
+func (w *world) unlinkRange(from, to int) {
+	for i := from; i < to; i++ {
+		w.unlink(fmt.Sprintf("/%d", i))
+	}
+}
+
+func TestR8_Guard(t *testing.T) {
+	for _, c := range []struct {
+		name           string
+		had, deleted   int
+		wantSent, held int
+	}{
+		{"all of a small store", 8, 8, 8, 0},
+		{"half", 20, 10, 10, 0},
+		{"more than half", 20, 11, 0, 11},
+		{"just over the least", 9, 9, 0, 9},
+		{"many, but not half", 100, 40, 40, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := storeOf(t, c.had)
+			w.unlinkRange(0, c.deleted)
+			w.run()
+			require.Len(t, w.sent, c.wantSent)
+			require.Len(t, Plan(w.input()).Deletes.Guarded, c.held)
+		})
+	}
+}
+
+func TestR8_GuardCountsTenMinutesOfDeletes(t *testing.T) {
+	w := storeOf(t, 20)
+	w.unlinkRange(0, 10)
+	w.run()
+	require.Len(t, w.sent, 10)
+	w.now = w.now.Add(9 * time.Minute)
+	w.unlinkRange(10, 11)
+	r := w.plan()
+	require.Len(t, r.Deletes.Guarded, 1)
+	require.Equal(t, []Note{{Kind: MassDelete, Count: 1, Of: 20}}, r.Notes)
+	w.carryOut(r, nil)
+	require.Empty(t, w.plan().Notes, "said once")
+
+	w.now = w.now.Add(20 * time.Minute)
+	require.Len(t, w.plan().Deletes.Guarded, 1, "what is held stays held")
+	w.unlinkRange(11, 12)
+	w.run()
+	require.Len(t, w.sent, 11, "a delete outside the window goes")
+
+	w.policy.AllowDeletes = true
+	w.run()
+	w.requireSettled()
+}
+
+func TestR8_RegretBeforeThePassSendsNothing(t *testing.T) {
+	w := storeOf(t, 20)
+	w.unlinkRange(0, 20)
+	w.run()
+	require.Empty(t, w.sent)
+	for i := range 20 {
+		w.write(fmt.Sprintf("/%d", i), fmt.Sprint(i))
+	}
+	w.run()
+	require.Empty(t, w.sent)
+	w.requireSettled()
+	require.Len(t, w.memories(), 20)
+}
+
+func TestR8_ImpliedDeletesAreNotCounted(t *testing.T) {
+	w := newWorld(t)
+	for i := range 12 {
+		w.agree(fmt.Sprintf("m%d", i), fmt.Sprintf("/d/%d", i), fmt.Sprint(i))
+	}
+	for i := range 12 {
+		w.unlink(fmt.Sprintf("/d/%d", i))
+	}
+	w.run()
+	require.Empty(t, w.sent, "the guard holds them")
+	w.write("/d", "a file now")
+	w.run()
+	require.Len(t, w.sent, 13)
+	w.requireSettled()
+}
+
+func TestR8_Modes(t *testing.T) {
+	for mode, notes := range map[Deletions]int{DeletionsDisabled: 0, DeletionsLogOnly: 1} {
+		w := storeOf(t, 3)
+		w.policy.Deletions = mode
+		w.unlinkRange(0, 1)
+		r := w.plan()
+		require.Empty(t, r.Sends)
+		require.Equal(t, []string{"/0"}, r.Deletes.Suppressed)
+		require.Len(t, r.Notes, notes)
+
+		w.write("/0/new", "needs the place")
+		r = w.plan()
+		require.Empty(t, r.Sends)
+		require.Len(t, r.Held, 1)
+		require.Equal(t, Waiting, r.Held[0].Hold)
+		require.Contains(t, r.Held[0].Reason, "/0", "it says what it waits for")
+
+		w.putRemote("m1", "/1", "theirs")
+		w.unlink("/1")
+		w.run()
+		require.Equal(t, "theirs", w.tree()["/1"], "the remote edit beats the delete")
+	}
+}

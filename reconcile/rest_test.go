@@ -1,0 +1,131 @@
+package reconcile
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func timed(t *testing.T) *world {
+	w := newWorld(t)
+	w.policy.Everything = false
+	return w
+}
+
+func TestR4_WhatChangedInTheLastTwoSecondsRests(t *testing.T) {
+	w := timed(t)
+	w.agree("m", "/f", "v0")
+	w.agree("d", "/d", "v0")
+	w.write("/f", "v1")
+	w.unlink("/d")
+	start := w.now
+	for _, after := range []time.Duration{0, time.Second, 1999 * time.Millisecond} {
+		w.now = start.Add(after)
+		r := Plan(w.input())
+		require.Empty(t, r.Sends)
+		require.Equal(t, start.Add(2*time.Second), r.Wake)
+	}
+	w.now = start.Add(2 * time.Second)
+	require.Len(t, Plan(w.input()).Sends, 2)
+}
+
+func TestR4_WhatNeverRestsGoesAfterTwoIntervals(t *testing.T) {
+	w := timed(t)
+	w.agree("m", "/f", "v0")
+	start := w.now
+	for w.now.Sub(start) < 30*time.Second {
+		w.write("/f", fmt.Sprint(w.now))
+		require.Empty(t, Plan(w.input()).Sends)
+		w.now = w.now.Add(time.Second)
+	}
+	w.write("/f", "still")
+	require.Len(t, Plan(w.input()).Sends, 1)
+}
+
+func TestR4_AnEmptiedFileRestsForItsOwnBound(t *testing.T) {
+	for interval, bound := range map[time.Duration]time.Duration{time.Second: 10 * time.Second, 15 * time.Second: 30 * time.Second} {
+		w := timed(t)
+		w.policy.Interval = interval
+		w.agree("m", "/f", "v0")
+		start := w.now
+		w.write("/f", "")
+		w.now = start.Add(bound - time.Millisecond)
+		r := Plan(w.input())
+		require.Empty(t, r.Sends)
+		require.Equal(t, start.Add(bound), r.Wake)
+		w.now = start.Add(bound)
+		require.Len(t, Plan(w.input()).Sends, 1)
+	}
+}
+
+func TestR4_EmptiedLateInALongWriteIsNotSentHalfway(t *testing.T) {
+	w := timed(t)
+	w.agree("m", "/f", "v0")
+	w.write("/f", "v1")
+	w.now = w.now.Add(time.Minute)
+	w.write("/f", "")
+	w.now = w.now.Add(3 * time.Second)
+	require.Empty(t, Plan(w.input()).Sends)
+}
+
+func TestR4_ExplicitPassSendsEverythingButFailedSaves(t *testing.T) {
+	w := newWorld(t)
+	w.agree("m", "/f", "v0")
+	w.write("/f", "")
+	w.write("/half", "half a sa").Failed = true
+	w.run()
+	require.Equal(t, []string{"update m "}, w.sent)
+	r := Plan(w.input())
+	require.Len(t, r.Held, 1)
+	require.Equal(t, Failed, r.Held[0].Hold)
+	w.fileAt("/half").Failed = false
+	w.run()
+	w.requireSettled()
+}
+
+func TestR4_SendsStartInTheOrderOfTheLastWrites(t *testing.T) {
+	w := newWorld(t)
+	for _, p := range []string{"/note3", "/note1", "/note2", "/INDEX"} {
+		w.now = w.now.Add(time.Second)
+		w.write(p, p)
+	}
+	w.run()
+	require.Equal(t, []string{"create /note3 /note3", "create /note1 /note1", "create /note2 /note2", "create /INDEX /INDEX"}, w.sent)
+}
+
+func TestR4_AClockSetBackHoldsNothing(t *testing.T) {
+	w := timed(t)
+	w.agree("m", "/f", "v0")
+	w.write("/f", "v1")
+	w.now = w.now.Add(-time.Hour)
+	require.Len(t, Plan(w.input()).Sends, 1)
+}
+
+func TestR5_NothingIsPulledOverAFileBeingWritten(t *testing.T) {
+	w := timed(t)
+	w.agree("m", "/f", "v0")
+	w.write("/f", "mine")
+	w.putRemote("m", "/f", "theirs")
+	require.Empty(t, Plan(w.input()).Changes)
+	w.now = w.now.Add(2 * time.Second)
+	require.Len(t, Plan(w.input()).Changes, 1)
+}
+
+func TestR5_WhatNeedsAPlaceStillInUseWaits(t *testing.T) {
+	w := timed(t)
+	w.agree("m", "/a", "v0")
+	w.putRemote("n", "/a/b", "theirs")
+	delete(w.store, "m")
+	w.write("/a", "mine")
+	start := w.now
+	r := Plan(w.input())
+	require.Empty(t, r.Changes)
+	require.Equal(t, start.Add(2*time.Second), r.Wake)
+	w.now = start.Add(2 * time.Second)
+	w.run()
+	w.requireSettled()
+	require.Equal(t, map[string]string{"/a/b": "theirs"}, w.tree())
+	require.Equal(t, map[string]bool{"mine": true}, w.conflicts)
+}
