@@ -122,6 +122,16 @@ func (f *File) Sync(label string) error {
 	return f.dir.pathError(KindSync, f.name, err)
 }
 
+// Rename gives the file another name in its directory, over whatever has it.
+// The caller sees to it that nobody uses f meanwhile.
+func (f *File) Rename(label, to string) error {
+	err := f.dir.Rename(label, f.name, to)
+	if err == nil {
+		f.name = to
+	}
+	return err
+}
+
 // Truncate sets the size.
 func (f *File) Truncate(label string, size int64) error {
 	op := f.op(label, KindTruncate)

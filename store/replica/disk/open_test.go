@@ -49,7 +49,7 @@ func TestR18_ModesUnderAnyUmask(t *testing.T) {
 		t.Run(umask, func(t *testing.T) {
 			root := filepath.Join(t.TempDir(), "state")
 			child := exec.Command("sh", "-c", `umask "$1"; exec "$2" -test.run '^TestR18_ModesUnderAnyUmask$'`, "sh", umask, os.Args[0])
-			child.Env = append(os.Environ(), "DISK_TEST_UMASK_ROOT="+root)
+			child.Env = append(os.Environ(), "DISK_TEST_UMASK_ROOT="+root, "GORACE=atexit_sleep_ms=0")
 			out, err := child.CombinedOutput()
 			require.NoError(t, err, "%s", out)
 			for _, dir := range []string{"", "sub"} {

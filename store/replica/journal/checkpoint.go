@@ -91,9 +91,10 @@ func (c *Checkpoint) fill(w *writer, snapshot iter.Seq[[]byte]) error {
 		if err != nil {
 			break
 		}
-		c.j.mu.Lock()
-		end := c.j.log.end
-		c.j.mu.Unlock()
+		var end int64
+		if end, err = c.j.open(); err != nil {
+			break
+		}
 		if err = c.copyTail(w, end); err == nil {
 			err = c.sync(w, labelNew)
 		}
@@ -105,6 +106,16 @@ func (c *Checkpoint) fill(w *writer, snapshot iter.Seq[[]byte]) error {
 		return errors.Join(err, w.discard())
 	}
 	return nil
+}
+
+// open returns the end of the frames, or ErrClosed.
+func (j *Journal) open() (int64, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.closed {
+		return 0, ErrClosed
+	}
+	return j.log.end, nil
 }
 
 // copyTail copies the frames of the old file up to end.

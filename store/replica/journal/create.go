@@ -86,7 +86,7 @@ func (w *writer) sync(label string) error {
 }
 
 // rename gives the file its name. It is durable after a sync of the directory.
-func (w *writer) rename() error { return w.dir.Rename(labelRename, w.name+tempSuffix, w.name) }
+func (w *writer) rename() error { return w.log.f.Rename(labelRename, w.name) }
 
 // discard takes the file back.
 func (w *writer) discard() error {

@@ -45,7 +45,7 @@ func isPrefix(prefix, of []string) bool {
 
 func TestR16_AJournalCutAnywhereYieldsAPrefix(t *testing.T) {
 	content, texts, start := small(t)
-	dir := openDir(t, filepath.Join(t.TempDir(), "state"), nil)
+	dir := openDir(t, filepath.Join(tempDir(t), "state"), nil)
 	longest := 0
 	for size := range content {
 		got, r, err := readBytes(t, dir, content[:size])
@@ -66,7 +66,7 @@ func TestR16_AJournalCutAnywhereYieldsAPrefix(t *testing.T) {
 
 func TestR16_AJournalWithAnyBitFlippedYieldsAPrefix(t *testing.T) {
 	content, texts, start := small(t)
-	dir := openDir(t, filepath.Join(t.TempDir(), "state"), nil)
+	dir := openDir(t, filepath.Join(tempDir(t), "state"), nil)
 	for i := range content {
 		for bit := range 8 {
 			flipped := bytes.Clone(content)
@@ -130,7 +130,7 @@ func TestAFrameVerifiesOnlyInItsPlace(t *testing.T) {
 
 func TestAHostileLengthAllocatesNothing(t *testing.T) {
 	content, _, start := small(t)
-	dir := openDir(t, filepath.Join(t.TempDir(), "state"), nil)
+	dir := openDir(t, filepath.Join(tempDir(t), "state"), nil)
 	for _, length := range []uint32{MaxPayload, MaxPayload + 1, 1 << 31, 1<<32 - 1} {
 		hostile := bytes.Clone(content)
 		binary.LittleEndian.PutUint32(hostile[start:], length)
@@ -156,7 +156,7 @@ func FuzzRead(f *testing.F) {
 	f.Add(content[:start])
 	f.Add(content[:len(content)-60])
 	f.Add([]byte(magic))
-	dir := openDir(f, filepath.Join(f.TempDir(), "state"), nil)
+	dir := openDir(f, filepath.Join(tempDir(f), "state"), nil)
 	f.Fuzz(func(t *testing.T, content []byte) {
 		texts, r, err := readBytes(t, dir, content)
 		if err != nil {
@@ -182,7 +182,7 @@ func FuzzRead(f *testing.F) {
 func FuzzFrames(f *testing.F) {
 	f.Add([]byte("some payload"), []byte("another"), uint16(3), byte(1))
 	f.Add([]byte{0}, []byte{0, 0, 0, 0, 0, 0, 0, 0}, uint16(0), byte(0))
-	dir := openDir(f, filepath.Join(f.TempDir(), "state"), nil)
+	dir := openDir(f, filepath.Join(tempDir(f), "state"), nil)
 	f.Fuzz(func(t *testing.T, a, b []byte, at uint16, flip byte) {
 		if len(a) == 0 || len(b) == 0 || len(a)+len(b) > MaxPayload {
 			return

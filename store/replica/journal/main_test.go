@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -48,6 +49,20 @@ func numbered(n int) []string {
 	return texts
 }
 
+// tempDir is a directory in memory where there is such a thing: these tests
+// sync thousands of times, and it is not the disk that they try.
+func tempDir(t testing.TB) string {
+	t.Helper()
+	const memory = "/dev/shm"
+	if _, err := os.Stat(memory); err != nil {
+		return t.TempDir()
+	}
+	path, err := os.MkdirTemp(memory, "memfs-journal-")
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, os.RemoveAll(path)) })
+	return path
+}
+
 func openDir(t testing.TB, path string, hook disk.Hook) *disk.Dir {
 	t.Helper()
 	dir, err := disk.Open(path, hook)
@@ -60,7 +75,7 @@ func openDir(t testing.TB, path string, hook disk.Hook) *disk.Dir {
 // of the test; a broken one may say so.
 func create(t testing.TB, hook disk.Hook, o Options) (*Journal, *disk.Dir) {
 	t.Helper()
-	dir := openDir(t, filepath.Join(t.TempDir(), "state"), hook)
+	dir := openDir(t, filepath.Join(tempDir(t), "state"), hook)
 	j, err := Create(dir, name, header, none, o)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = j.Close() })

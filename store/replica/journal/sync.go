@@ -107,12 +107,12 @@ func (j *Journal) syncBehind() {
 	if err == nil || errors.Is(err, ErrClosed) {
 		return
 	}
-	j.mu.Lock()
-	if j.usable() == nil {
-		j.arm()
-	}
-	j.mu.Unlock()
 	if j.opts.OnError != nil {
 		j.opts.OnError(err)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.usable() == nil {
+		j.arm()
 	}
 }

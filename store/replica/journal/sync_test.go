@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -142,31 +143,35 @@ func TestR3_AnAppendIsSyncedWithinASecond(t *testing.T) {
 
 func TestASyncThatNobodyWaitsForReportsItsError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var failed []error
-		objects := error(syscall.EIO)
+		var objectsFail atomic.Bool
+		failed := make(chan error, 100)
 		faults := new(disktest.Faults)
-		o := Options{SyncAfter: time.Minute, OnError: func(err error) { failed = append(failed, err) },
-			BeforeSync: func() error { return objects }}
-		objects = nil
+		o := Options{SyncAfter: time.Minute, OnError: func(err error) { failed <- err }, BeforeSync: func() error {
+			if objectsFail.Load() {
+				return syscall.EIO
+			}
+			return nil
+		}}
 		j, _ := create(t, faults.Hook, o)
-		objects = syscall.EIO
+		objectsFail.Store(true)
 		appendAll(t, j, "a")
 		time.Sleep(2*time.Minute + time.Second)
 		synctest.Wait()
 		require.Len(t, failed, 2, "tried again")
-		assert.ErrorIs(t, failed[0], syscall.EIO)
-		objects = nil
+		assert.ErrorIs(t, <-failed, syscall.EIO)
+		assert.ErrorIs(t, <-failed, syscall.EIO)
+		objectsFail.Store(false)
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		assert.Len(t, failed, 2)
+		assert.Empty(t, failed)
 		assert.Equal(t, 1, syncs(faults))
 
 		fail(faults, labelSync, 1, syscall.EIO)
 		appendAll(t, j, "b")
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		require.Len(t, failed, 3, "a broken journal is not tried again")
-		assert.ErrorIs(t, failed[2], ErrBroken)
+		require.Len(t, failed, 1, "a broken journal is not tried again")
+		assert.ErrorIs(t, <-failed, ErrBroken)
 		assert.ErrorIs(t, j.Close(), ErrBroken)
 	})
 }

@@ -2,6 +2,7 @@ package disktest
 
 import (
 	"errors"
+	"slices"
 	"sync"
 
 	"memfs/store/replica/disk"
@@ -15,8 +16,9 @@ type Rule struct {
 	// Label and Kind select operations; empty ones match all.
 	Label string
 	Kind  disk.Kind
-	// Skip lets so many matching operations pass first; Times is for how many
-	// the rule holds after that, 0 being for ever.
+	// Skip lets so many matching operations pass first, whatever other rules
+	// do with them; Times is for how many the rule decides after that, 0 being
+	// for ever.
 	Skip, Times int
 	Fault       disk.Fault
 	// Call runs before the operation; nil is nothing.
@@ -103,21 +105,22 @@ func (f *Faults) countdown() bool {
 
 // match needs mu.
 func (f *Faults) match(op disk.Op) *Rule {
-	for i, r := range f.rules {
-		if !matches(op, r.Label, r.Kind) {
-			continue
-		}
-		if r.Skip > 0 {
+	var found *Rule
+	for _, r := range f.rules {
+		switch {
+		case !matches(op, r.Label, r.Kind):
+		case r.Skip > 0:
 			r.Skip--
-			continue
+		case found == nil:
+			found = r
 		}
-		if r.Times == 1 {
-			f.rules = append(f.rules[:i:i], f.rules[i+1:]...)
-		}
-		r.Times = max(0, r.Times-1)
-		return r
 	}
-	return nil
+	if found != nil && found.Times > 0 {
+		if found.Times--; found.Times == 0 {
+			f.rules = slices.DeleteFunc(f.rules, func(r *Rule) bool { return r == found })
+		}
+	}
+	return found
 }
 
 func matches(op disk.Op, label string, kind disk.Kind) bool {
