@@ -1,0 +1,103 @@
+//go:build linux || darwin
+
+package fs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+	"golang.org/x/sys/unix"
+)
+
+// busyRetry is how long to wait before a busy mount is tried again; the kernel
+// tells nobody when the last file is closed.
+const busyRetry = 100 * time.Millisecond
+
+// BusyError says that a mount was taken out of the tree while in use. It is
+// served until Done, or until this process ends.
+type BusyError struct {
+	Path string
+	// Holders are those found using it, as far as this process may see them.
+	Holders []Holder
+}
+
+func (e *BusyError) Error() string {
+	if len(e.Holders) == 0 {
+		return fmt.Sprintf("%s was in use and is detached lazily", e.Path)
+	}
+	names := make([]string, len(e.Holders))
+	for i, h := range e.Holders {
+		names[i] = h.String()
+	}
+	return fmt.Sprintf("%s was in use by %s and is detached lazily", e.Path, strings.Join(names, ", "))
+}
+
+// Holder is a process that keeps a mount busy.
+type Holder struct {
+	PID     int
+	Command string
+	// Uses says with what: "cwd", "root", "exe", "map" or "fd 3".
+	Uses []string
+}
+
+func (h Holder) String() string {
+	return fmt.Sprintf("%s (pid %d: %s)", h.Command, h.PID, strings.Join(h.Uses, ", "))
+}
+
+// Unmount unmounts. It ends the notifications to the kernel first. While the
+// mount is in use it tries again until ctx ends; then it detaches the mount
+// lazily and returns a *BusyError: the path is free, those who use the mount
+// keep it, and it is served until Done.
+//
+// A mount that somebody else unmounted already is no error.
+func (m *Mounted) Unmount(ctx context.Context) error {
+	select {
+	case <-m.notifier.disarm():
+	case <-ctx.Done():
+	}
+	retry := time.NewTicker(busyRetry)
+	defer retry.Stop()
+	for m.attached() {
+		err := unmount(m.path)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, unix.EBUSY) {
+			return fmt.Errorf("unmount %s: %w", m.path, err)
+		}
+		select {
+		case <-m.done:
+			return nil
+		case <-retry.C:
+			continue
+		case <-ctx.Done():
+		}
+		return m.detach()
+	}
+	// Other mount namespaces may still have the mount.
+	select {
+	case <-m.done:
+		return nil
+	case <-ctx.Done():
+		return &BusyError{Path: m.path, Holders: m.Busy()}
+	}
+}
+
+func (m *Mounted) detach() error {
+	busy := &BusyError{Path: m.path, Holders: m.Busy()}
+	if err := unmountLazily(m.path); err != nil {
+		return fmt.Errorf("detach %s: %w", m.path, err)
+	}
+	m.log.Warn("mount in use, detached lazily", zap.Stringers("holders", busy.Holders))
+	return busy
+}
+
+// attached reports whether this mount, and no other, is on top at its path.
+func (m *Mounted) attached() bool {
+	here, err := mountsAt(m.path)
+	return err == nil && len(here) > 0 && here[len(here)-1].device == m.device
+}
