@@ -1,0 +1,166 @@
+package claude
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/anthropics/anthropic-sdk-go/v2"
+	"github.com/anthropics/anthropic-sdk-go/v2/packages/respjson"
+
+	"memfs/store"
+)
+
+// memory checks and converts one memory of this store. A path that is not
+// legal passes: it is shown, never mapped to a file (R12).
+func (r *reader) memory(m anthropic.BetaManagedAgentsMemory, full bool) (store.Memory, error) {
+	var sum store.SHA
+	sum, err := store.ParseSHA(m.ContentSha256)
+	switch {
+	case err != nil:
+	case checkID(m.ID) != nil:
+		err = checkID(m.ID)
+	case checkID(m.MemoryVersionID) != nil:
+		err = checkID(m.MemoryVersionID)
+	case m.MemoryStoreID != r.id:
+		err = fmt.Errorf("it belongs to store %q", m.MemoryStoreID)
+	case m.Path == "":
+		err = errors.New("it has no path")
+	case m.ContentSizeBytes < 0:
+		err = errors.New("its size is negative")
+	}
+	out := store.Memory{
+		ID:        m.ID,
+		VersionID: m.MemoryVersionID,
+		Path:      m.Path,
+		Size:      m.ContentSizeBytes,
+		SHA:       sum,
+		CreatedAt: m.CreatedAt,
+		UpdatedAt: m.UpdatedAt,
+	}
+	if err == nil && full {
+		out.Content, err = content(m.Content, m.JSON.Content.Valid(), out.Size, sum)
+	}
+	if err != nil {
+		return store.Memory{}, fmt.Errorf("%w: memory %q: %w", store.ErrProtocol, m.ID, err)
+	}
+	return out, nil
+}
+
+// version checks and converts one version of this store.
+func (r *reader) version(v anthropic.BetaManagedAgentsMemoryVersion, full bool) (store.Version, error) {
+	out := store.Version{
+		ID:         v.ID,
+		MemoryID:   v.MemoryID,
+		Operation:  store.Operation(v.Operation),
+		Path:       v.Path,
+		Size:       v.ContentSizeBytes,
+		CreatedAt:  v.CreatedAt,
+		CreatedBy:  actor(v.CreatedBy),
+		RedactedAt: v.RedactedAt,
+	}
+	var err error
+	switch {
+	case checkID(v.ID) != nil:
+		err = checkID(v.ID)
+	case checkID(v.MemoryID) != nil:
+		err = checkID(v.MemoryID)
+	case v.MemoryStoreID != r.id:
+		err = fmt.Errorf("it belongs to store %q", v.MemoryStoreID)
+	case v.CreatedAt.IsZero():
+		err = errors.New("it has no time") // R5's cursor is made of these
+	case out.Redacted():
+		out.Path, out.Size = "", 0
+	case v.Path == "":
+		err = errors.New("it has no path and is not redacted")
+	case out.Operation != store.Deleted:
+		out.SHA, err = store.ParseSHA(v.ContentSha256)
+		if err == nil && full {
+			out.Content, err = content(v.Content, v.JSON.Content.Valid(), out.Size, out.SHA)
+		}
+	}
+	if err != nil {
+		return store.Version{}, fmt.Errorf("%w: version %q: %w", store.ErrProtocol, v.ID, err)
+	}
+	return out, nil
+}
+
+// content checks a full view's content against its size and hash. A null
+// content stands for an empty one, and for nothing else.
+func content(text string, present bool, size int64, sum store.SHA) ([]byte, error) {
+	body := []byte(text)
+	switch {
+	case !present && size > 0:
+		return nil, fmt.Errorf("content is missing, %d bytes expected", size)
+	case int64(len(body)) != size:
+		return nil, fmt.Errorf("content is %d bytes, %d expected", len(body), size)
+	case store.Hash(body) != sum:
+		return nil, errors.New("content does not match its hash")
+	}
+	return body, nil
+}
+
+// toInfo checks and converts a store.
+func toInfo(s anthropic.BetaManagedAgentsMemoryStore) (store.Info, error) {
+	if err := checkID(s.ID); err != nil {
+		return store.Info{}, fmt.Errorf("%w: store: %w", store.ErrProtocol, err)
+	}
+	return store.Info{
+		ID:          s.ID,
+		Name:        s.Name,
+		Description: s.Description,
+		Metadata:    s.Metadata,
+		CreatedAt:   s.CreatedAt,
+		UpdatedAt:   s.UpdatedAt,
+		ArchivedAt:  s.ArchivedAt,
+	}, nil
+}
+
+// actor flattens the API's kinds of authors; each has one id.
+func actor(a anthropic.BetaManagedAgentsActorUnion) store.Actor {
+	id := a.SessionID
+	for _, other := range []string{a.APIKeyID, a.UserID, a.ServiceAccountID} {
+		if id == "" {
+			id = other
+		}
+	}
+	return store.Actor{Type: a.Type, ID: id}
+}
+
+// checkID refuses ids that could not stand in a request's path as one segment.
+func checkID(id string) error {
+	if id == "" || len(id) > 256 || strings.Trim(id, ".") == "" {
+		return fmt.Errorf("unusable id %.40q", id)
+	}
+	for _, c := range []byte(id) {
+		if c <= ' ' || c >= 0x7f || strings.IndexByte("/\\;?#%", c) >= 0 {
+			return fmt.Errorf("unusable id %.40q", id)
+		}
+	}
+	return nil
+}
+
+// sameID checks that an answer is about what was asked for.
+func sameID(asked, got string) error {
+	if got != asked {
+		return fmt.Errorf("%w: the answer is about %.80q", store.ErrProtocol, got)
+	}
+	return nil
+}
+
+// checkPage checks that an answer is a page at all, and that following its
+// cursor comes to an end.
+func checkPage(data respjson.Field, asked, next string) error {
+	switch {
+	case !strings.HasPrefix(data.Raw(), "["):
+		return fmt.Errorf("%w: not a listing", store.ErrProtocol)
+	case next != "" && next == asked:
+		return fmt.Errorf("%w: the cursor does not move", store.ErrProtocol)
+	}
+	return nil
+}
+
+func isContext(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
