@@ -87,7 +87,7 @@ func wanted(s Snapshot) string {
 // TestR16_ReplayIsTheStateThatWas drives a replica with random calls, remote
 // changes, sends and checkpoints, kills it at random, and compares everything.
 func TestR16_ReplayIsTheStateThatWas(t *testing.T) {
-	top := t.TempDir()
+	top := memoryDir(t)
 	count := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		count++
