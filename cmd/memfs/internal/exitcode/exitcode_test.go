@@ -3,12 +3,17 @@ package exitcode_test
 import (
 	"errors"
 	"fmt"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 
 	"memfs/cmd/memfs/internal/exitcode"
+	"memfs/fs"
+	"memfs/fs/mountpoint"
 	"memfs/store"
+	"memfs/store/claude"
+	"memfs/store/replica/disk"
 )
 
 func TestOf(t *testing.T) {
@@ -26,7 +31,16 @@ func TestOf(t *testing.T) {
 		"unreachable":        {fmt.Errorf("notes: %w", &store.UnavailableError{Status: 503}), exitcode.Unreachable},
 		"credential refused": {fmt.Errorf("notes: %w", store.ErrUnauthorized), exitcode.Unreachable},
 		"rate limited":       {&store.RateLimitedError{}, exitcode.Unreachable},
-		"unknown store":      {store.ErrNotFound, exitcode.Failed},
+		"store gone":         {store.ErrNotFound, exitcode.Failed},
+		"unknown store":      {&claude.UnknownStoreError{Ref: "notes"}, exitcode.Usage},
+		"ambiguous store":    {&claude.AmbiguousStoreError{Ref: "notes"}, exitcode.Usage},
+		"no device":          {fmt.Errorf("mount /m: %w", fs.ErrNoDevice), exitcode.HostNotReady},
+		"no fusermount3":     {fs.ErrNoHelper, exitcode.HostNotReady},
+		"parent":             {&mountpoint.ParentError{Path: "/m", Err: os.ErrPermission}, exitcode.HostNotReady},
+		"open to others":     {&disk.UnsafeError{Path: "/s"}, exitcode.HostNotReady},
+		"path taken":         {&mountpoint.TakenError{Path: "/m"}, exitcode.PathTaken},
+		"mounted":            {fmt.Errorf("mount /m: %w", fs.ErrMounted), exitcode.Busy},
+		"locked":             {&disk.LockedError{Path: "/s"}, exitcode.Busy},
 	} {
 		t.Run(name, func(t *testing.T) { assert.Equal(t, c.want, exitcode.Of(c.err)) })
 	}

@@ -3,7 +3,12 @@ package exitcode
 import (
 	"errors"
 
+	"memfs/fs"
+	"memfs/fs/mountpoint"
 	"memfs/store"
+	"memfs/store/claude"
+	"memfs/store/replica"
+	"memfs/store/replica/disk"
 )
 
 // row is what the contract says of one kind of error.
@@ -24,6 +29,20 @@ func rowOf(err error) row {
 }
 
 var table = []row{
+	{as[*claude.UnknownStoreError], Usage, ""},
+	{as[*claude.AmbiguousStoreError], Usage, ""},
+	{is(mountpoint.ErrStateDir), Usage, ""},
+	{as[*mountpoint.TakenError], PathTaken, ""},
+	{as[*mountpoint.ParentError], HostNotReady, ""},
+	{is(fs.ErrNoDevice), HostNotReady, ""},
+	{is(fs.ErrDeviceAccess), HostNotReady, ""},
+	{is(fs.ErrNoHelper), HostNotReady, ""},
+	{is(fs.ErrNotPermitted), HostNotReady, ""},
+	{is(fs.ErrAllowOther), HostNotReady, ""},
+	{as[*disk.UnsafeError], HostNotReady, ""},
+	{is(fs.ErrMounted), Busy, "memfs unmount it, or choose another path"},
+	{is(disk.ErrLocked), Busy, "end that process first, or choose another path or state directory"},
+	{is(replica.ErrInUse), Busy, "end that process first, or choose another path or state directory"},
 	{is(store.ErrUnauthorized), Unreachable, "set ANTHROPIC_API_KEY, or ANTHROPIC_API_KEY_FILE, to a key that may use memory stores"},
 	{is(store.ErrUnavailable), Unreachable, "check the network and ANTHROPIC_BASE_URL"},
 	{as[*store.RateLimitedError], Unreachable, "try again later"},
