@@ -45,14 +45,14 @@ func (r *reader) List(ctx context.Context, q store.ListQuery) (store.ListPage, e
 	}
 	page := store.ListPage{Next: res.NextPage, Memories: make([]store.Memory, 0, len(res.Data))}
 	for _, item := range res.Data {
-		switch item := item.AsAny().(type) {
-		case anthropic.BetaManagedAgentsMemory:
-			m, err := r.memory(item, q.Full)
+		switch item.Type {
+		case "memory":
+			m, err := r.memory(listed(item), q.Full)
 			if err != nil {
 				return store.ListPage{}, fmt.Errorf("list memories: %w", err)
 			}
 			page.Memories = append(page.Memories, m)
-		case anthropic.BetaManagedAgentsMemoryPrefix:
+		case "memory_prefix":
 			page.Prefixes = append(page.Prefixes, item.Path)
 		}
 	}
