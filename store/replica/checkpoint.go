@@ -101,7 +101,11 @@ func (r *Replica) snapshotRecords() (iter.Seq[[]byte], map[store.SHA]struct{}, e
 	t := r.tree
 	used := make(map[store.SHA]struct{})
 	w := &snapshotWriter{used: used}
-	w.add(record{kind: recCounters, ino: uint64(t.nextIno), seq: t.nextSeq})
+	counters := record{kind: recCounters, ino: uint64(t.nextIno), seq: t.nextSeq}
+	if r.o.ReadOnly {
+		counters.flags = flagReadOnly
+	}
+	w.add(counters)
 	w.node(t.root)
 	orphans := make([]*node, 0, len(t.strays))
 	for _, n := range t.strays {

@@ -42,6 +42,7 @@ const (
 	flagEmptied              // recDirty: truncated or created, not written since
 	flagFailed               // recDirty: the last write could not be kept
 	flagLocal                // recContent: the text was made here, the store may not have it
+	flagReadOnly             // recCounters: the store was attached read-only
 )
 
 // record is one entry of the journal. Which fields count depends on the kind;
@@ -126,7 +127,7 @@ func (r *record) fields(c codec) {
 		each(c.uint, &r.time, &r.since)
 		c.text(&r.id)
 	case recCounters:
-		each(c.uint, &r.ino, &r.seq)
+		each(c.uint, &r.ino, &r.seq, &r.flags)
 	}
 }
 

@@ -63,6 +63,15 @@ func (r *Replica) Store() store.Info { return r.o.Store }
 // ReadOnly reports whether local changes are never sent (R10).
 func (r *Replica) ReadOnly() bool { return r.o.ReadOnly }
 
+// WasReadOnly reports whether the changes that the journal held when the
+// replica was opened were made under a read-only attachment: they must never be
+// sent (R10, R16).
+func (r *Replica) WasReadOnly() bool {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.tree.readOnly
+}
+
 // MountPath is where the replica is shown.
 func (r *Replica) MountPath() string { return r.o.MountPath }
 

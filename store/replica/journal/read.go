@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -82,14 +83,18 @@ func read(f *disk.File, path string, apply func([]byte) error) (Replay, error) {
 }
 
 // anyByte reports whether r has a byte that is not zero.
-func anyByte(r *bufio.Reader) (bool, error) {
+func anyByte(r io.Reader) (bool, error) {
+	chunk := make([]byte, zeroChunk)
 	for {
-		b, err := r.ReadByte()
+		n, err := r.Read(chunk)
+		if bytes.Count(chunk[:n], []byte{0}) < n {
+			return true, nil
+		}
 		if err == io.EOF {
 			return false, nil
 		}
-		if err != nil || b != 0 {
-			return b != 0, err
+		if err != nil {
+			return false, err
 		}
 	}
 }

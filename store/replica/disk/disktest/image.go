@@ -39,11 +39,19 @@ func (r *Recorder) Image(root, to string, n int, keep func() bool) error {
 		}
 	}
 	for path, file := range names {
-		if err := os.WriteFile(moved(path, root, to), contents[file], 0o600); err != nil {
+		if err := writeSparse(moved(path, root, to), contents[file]); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// writeSparse leaves the zeros at the end to the filesystem.
+func writeSparse(path string, content []byte) error {
+	if err := os.WriteFile(path, bytes.TrimRight(content, "\x00"), 0o600); err != nil {
+		return err
+	}
+	return os.Truncate(path, int64(len(content)))
 }
 
 // synced reports whether a sync that matches covers event i.
