@@ -1,4 +1,4 @@
-package store_test
+package store
 
 import (
 	"errors"
@@ -8,8 +8,6 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
-
-	"memfs/store"
 )
 
 func FuzzCheckPath(f *testing.F) {
@@ -17,9 +15,9 @@ func FuzzCheckPath(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, p string) {
-		err := store.CheckPath(p)
+		err := CheckPath(p)
 		if err != nil {
-			if !errors.Is(err, store.ErrPathIllegal) && !errors.Is(err, store.ErrPathTooLong) {
+			if !errors.Is(err, ErrPathIllegal) && !errors.Is(err, ErrPathTooLong) {
 				t.Fatalf("%+q: untyped %v", p, err)
 			}
 			if !utf8.ValidString(err.Error()) {
@@ -31,21 +29,21 @@ func FuzzCheckPath(f *testing.F) {
 		switch {
 		case path.Clean(p) != p || !path.IsAbs(p) || p == "/":
 			t.Fatalf("%+q is legal but not a clean absolute path", p)
-		case len(p) > store.MaxPath || len(names)-1 > store.MaxSegments:
+		case len(p) > MaxPath || len(names)-1 > MaxSegments:
 			t.Fatalf("%+q is legal but too long", p)
 		case !utf8.ValidString(p) || !norm.NFC.IsNormalString(p):
 			t.Fatalf("%+q is legal but not UTF-8 in NFC", p)
 		case strings.ContainsAny(p, "\x00\n\r\t\x7f\u0085\u00ad\u200b\u200d\u202e\u2028\u2029\ufeff"):
 			t.Fatalf("%+q is legal but holds an invisible character", p)
-		case store.Overlap(p, p):
+		case Overlap(p, p):
 			t.Fatalf("%+q overlaps itself", p)
-		case len(names) > 2 && !store.Overlap(p, path.Dir(p)):
+		case len(names) > 2 && !Overlap(p, path.Dir(p)):
 			t.Fatalf("%+q does not overlap its parent", p)
-		case len(names) > 2 && store.CheckPath(path.Dir(p)) != nil:
+		case len(names) > 2 && CheckPath(path.Dir(p)) != nil:
 			t.Fatalf("%+q is legal but its parent is not", p)
 		}
 		for _, name := range names[1:] {
-			if err := store.CheckName(name); (err == nil) != (len(name) <= store.MaxSegment) {
+			if err := CheckName(name); (err == nil) != (len(name) <= MaxSegment) {
 				t.Fatalf("%+q is legal but its name %+q: %v", p, name, err)
 			}
 		}
@@ -57,9 +55,9 @@ func FuzzNormalName(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, name string) {
-		got := store.NormalName(name)
+		got := NormalName(name)
 		switch {
-		case store.NormalName(got) != got:
+		case NormalName(got) != got:
 			t.Fatalf("%+q: normal form %+q is not final", name, got)
 		case !utf8.ValidString(name) && got != name:
 			t.Fatalf("%+q: invalid UTF-8 was changed to %+q", name, got)
@@ -69,7 +67,7 @@ func FuzzNormalName(f *testing.F) {
 			t.Fatalf("%+q: %+q is another name", name, got)
 		case strings.Contains(got, "/") != strings.Contains(name, "/"):
 			t.Fatalf("%+q: a slash came or went in %+q", name, got)
-		case store.CheckName(name) == nil && got != name:
+		case CheckName(name) == nil && got != name:
 			t.Fatalf("%+q is legal but changes to %+q", name, got)
 		}
 	})

@@ -1,12 +1,10 @@
-package store_test
+package store
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"memfs/store"
 )
 
 func TestCheckPath(t *testing.T) {
@@ -28,40 +26,40 @@ func TestCheckPath(t *testing.T) {
 		{"private use and unassigned", "/\ue000\u0378", nil},
 		{"replacement character", "/\ufffd", nil},
 		{"no-break space", "/\u00a0", nil},
-		{"marker in a subdirectory", "/d/" + store.MarkerName, nil},
+		{"marker in a subdirectory", "/d/" + MarkerName, nil},
 		{"twenty names", strings.Repeat("/s", 20), nil},
 		{"longest name", "/" + strings.Repeat("n", 1_023), nil},
 		{"longest path in wide characters", "/x" + strings.Repeat("é", 511), nil},
 
-		{"empty", "", store.ErrPathIllegal},
-		{"root", "/", store.ErrPathIllegal},
-		{"relative", "a/b", store.ErrPathIllegal},
-		{"double slash", "//", store.ErrPathIllegal},
-		{"empty name", "/a//b", store.ErrPathIllegal},
-		{"trailing slash", "/a/", store.ErrPathIllegal},
-		{"dot", "/a/.", store.ErrPathIllegal},
-		{"dot-dot", "/../a", store.ErrPathIllegal},
-		{"nul", "/a\x00", store.ErrPathIllegal},
-		{"newline", "/a\nb", store.ErrPathIllegal},
-		{"delete", "/a\x7f", store.ErrPathIllegal},
-		{"C1 control", "/a\u0085", store.ErrPathIllegal},
-		{"zero-width joiner", "/a\u200db", store.ErrPathIllegal},
-		{"byte-order mark", "/\ufeffa", store.ErrPathIllegal},
-		{"soft hyphen", "/a\u00adb", store.ErrPathIllegal},
-		{"right-to-left override", "/a\u202eb", store.ErrPathIllegal},
-		{"tag character", "/a\U000e0041", store.ErrPathIllegal},
-		{"line separator", "/a\u2028", store.ErrPathIllegal},
-		{"paragraph separator", "/a\u2029", store.ErrPathIllegal},
-		{"decomposed accent", "/e\u0301", store.ErrPathIllegal},
-		{"Kelvin sign", "/\u212a", store.ErrPathIllegal},
-		{"not UTF-8", "/a\xff", store.ErrPathIllegal},
-		{"surrogate in UTF-8", "/\xed\xa0\x80", store.ErrPathIllegal},
-		{"overlong slash", "/a\xc0\xafb", store.ErrPathIllegal},
-		{"twenty-one names", strings.Repeat("/s", 21), store.ErrPathTooLong},
-		{"a byte too long", "/" + strings.Repeat("n", 1_024), store.ErrPathTooLong},
-		{"a byte too long in wide characters", "/" + strings.Repeat("é", 512), store.ErrPathTooLong},
+		{"empty", "", ErrPathIllegal},
+		{"root", "/", ErrPathIllegal},
+		{"relative", "a/b", ErrPathIllegal},
+		{"double slash", "//", ErrPathIllegal},
+		{"empty name", "/a//b", ErrPathIllegal},
+		{"trailing slash", "/a/", ErrPathIllegal},
+		{"dot", "/a/.", ErrPathIllegal},
+		{"dot-dot", "/../a", ErrPathIllegal},
+		{"nul", "/a\x00", ErrPathIllegal},
+		{"newline", "/a\nb", ErrPathIllegal},
+		{"delete", "/a\x7f", ErrPathIllegal},
+		{"C1 control", "/a\u0085", ErrPathIllegal},
+		{"zero-width joiner", "/a\u200db", ErrPathIllegal},
+		{"byte-order mark", "/\ufeffa", ErrPathIllegal},
+		{"soft hyphen", "/a\u00adb", ErrPathIllegal},
+		{"right-to-left override", "/a\u202eb", ErrPathIllegal},
+		{"tag character", "/a\U000e0041", ErrPathIllegal},
+		{"line separator", "/a\u2028", ErrPathIllegal},
+		{"paragraph separator", "/a\u2029", ErrPathIllegal},
+		{"decomposed accent", "/e\u0301", ErrPathIllegal},
+		{"Kelvin sign", "/\u212a", ErrPathIllegal},
+		{"not UTF-8", "/a\xff", ErrPathIllegal},
+		{"surrogate in UTF-8", "/\xed\xa0\x80", ErrPathIllegal},
+		{"overlong slash", "/a\xc0\xafb", ErrPathIllegal},
+		{"twenty-one names", strings.Repeat("/s", 21), ErrPathTooLong},
+		{"a byte too long", "/" + strings.Repeat("n", 1_024), ErrPathTooLong},
+		{"a byte too long in wide characters", "/" + strings.Repeat("é", 512), ErrPathTooLong},
 	} {
-		t.Run(c.name, func(t *testing.T) { require.ErrorIs(t, store.CheckPath(c.path), c.want) })
+		t.Run(c.name, func(t *testing.T) { require.ErrorIs(t, CheckPath(c.path), c.want) })
 	}
 }
 
@@ -73,18 +71,18 @@ func TestCheckName(t *testing.T) {
 		{"plain", "a", nil},
 		{"longest", strings.Repeat("n", 255), nil},
 		{"longest in wide characters", strings.Repeat("é", 127) + "x", nil},
-		{"marker", store.MarkerName, nil},
-		{"a byte too long", strings.Repeat("n", 256), store.ErrPathTooLong},
-		{"a byte too long in wide characters", strings.Repeat("é", 128), store.ErrPathTooLong},
-		{"empty", "", store.ErrPathIllegal},
-		{"dot", ".", store.ErrPathIllegal},
-		{"dot-dot", "..", store.ErrPathIllegal},
-		{"slash", "a/b", store.ErrPathIllegal},
-		{"decomposed", "e\u0301", store.ErrPathIllegal},
-		{"not UTF-8", "\xff", store.ErrPathIllegal},
-		{"control", "a\tb", store.ErrPathIllegal},
+		{"marker", MarkerName, nil},
+		{"a byte too long", strings.Repeat("n", 256), ErrPathTooLong},
+		{"a byte too long in wide characters", strings.Repeat("é", 128), ErrPathTooLong},
+		{"empty", "", ErrPathIllegal},
+		{"dot", ".", ErrPathIllegal},
+		{"dot-dot", "..", ErrPathIllegal},
+		{"slash", "a/b", ErrPathIllegal},
+		{"decomposed", "e\u0301", ErrPathIllegal},
+		{"not UTF-8", "\xff", ErrPathIllegal},
+		{"control", "a\tb", ErrPathIllegal},
 	} {
-		t.Run(c.name, func(t *testing.T) { require.ErrorIs(t, store.CheckName(c.text), c.want) })
+		t.Run(c.name, func(t *testing.T) { require.ErrorIs(t, CheckName(c.text), c.want) })
 	}
 }
 
@@ -93,14 +91,14 @@ func TestR12_NormalName(t *testing.T) {
 		"plain": "plain", "e\u0301": "\u00e9", "\u00e9": "\u00e9", "\u212b": "\u00c5", "\uac00": "\uac00", "\u1100\u1161": "\uac00",
 		"a\u0323\u0307": "\u1ea1\u0307", "\xff": "\xff", "e\u0301\xff": "e\u0301\xff", "": "", "\ufb01": "\ufb01",
 	} {
-		require.Equal(t, want, store.NormalName(in), "%+q", in)
+		require.Equal(t, want, NormalName(in), "%+q", in)
 	}
 }
 
 func TestR12_NormalNameIsLegalAfterManyMarks(t *testing.T) {
 	name := "x" + strings.Repeat("\u0335", 31)
-	require.ErrorIs(t, store.CheckName(name), store.ErrPathIllegal)
-	require.NoError(t, store.CheckName(store.NormalName(name)))
+	require.ErrorIs(t, CheckName(name), ErrPathIllegal)
+	require.NoError(t, CheckName(NormalName(name)))
 }
 
 func TestCheckContent(t *testing.T) {
@@ -112,15 +110,15 @@ func TestCheckContent(t *testing.T) {
 		{"nul and controls", "\x00\x1b\x7f", nil},
 		{"byte-order mark", "\ufefftext", nil},
 		{"decomposed", "e\u0301", nil},
-		{"largest", strings.Repeat("x", store.MaxContent), nil},
-		{"largest in wide characters", strings.Repeat("é", store.MaxContent/2), nil},
-		{"a byte too large", strings.Repeat("x", store.MaxContent+1), store.ErrTooLarge},
-		{"too large, and not text", strings.Repeat("\xff", store.MaxContent+1), store.ErrTooLarge},
-		{"not UTF-8", "a\xff", store.ErrNotText},
-		{"cut character", "\xe2\x82", store.ErrNotText},
-		{"surrogate in UTF-8", "\xed\xa0\x80", store.ErrNotText},
+		{"largest", strings.Repeat("x", MaxContent), nil},
+		{"largest in wide characters", strings.Repeat("é", MaxContent/2), nil},
+		{"a byte too large", strings.Repeat("x", MaxContent+1), ErrTooLarge},
+		{"too large, and not text", strings.Repeat("\xff", MaxContent+1), ErrTooLarge},
+		{"not UTF-8", "a\xff", ErrNotText},
+		{"cut character", "\xe2\x82", ErrNotText},
+		{"surrogate in UTF-8", "\xed\xa0\x80", ErrNotText},
 	} {
-		t.Run(c.name, func(t *testing.T) { require.ErrorIs(t, store.CheckContent([]byte(c.content)), c.want) })
+		t.Run(c.name, func(t *testing.T) { require.ErrorIs(t, CheckContent([]byte(c.content)), c.want) })
 	}
 }
 
@@ -139,12 +137,12 @@ func TestOverlap(t *testing.T) {
 		{"/a", "/b/a", false},
 		{"/a", "/A/b", false},
 	} {
-		require.Equal(t, c.want, store.Overlap(c.a, c.b), "%s %s", c.a, c.b)
-		require.Equal(t, c.want, store.Overlap(c.b, c.a), "%s %s", c.b, c.a)
+		require.Equal(t, c.want, Overlap(c.a, c.b), "%s %s", c.a, c.b)
+		require.Equal(t, c.want, Overlap(c.b, c.a), "%s %s", c.b, c.a)
 	}
 }
 
 func TestR13_Marker(t *testing.T) {
-	require.Equal(t, "version 1\nmemstore_x", string(store.Marker("memstore_x")))
-	require.NoError(t, store.CheckName(store.MarkerName))
+	require.Equal(t, "version 1\nmemstore_x", string(Marker("memstore_x")))
+	require.NoError(t, CheckName(MarkerName))
 }

@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -136,7 +135,7 @@ func sha(content string) string { return store.Hash([]byte(content)).String() }
 func requireFailure(t *testing.T, err error, status int, kind string) failure {
 	t.Helper()
 	var answer *anthropic.Error
-	require.Truef(t, errors.As(err, &answer), "want %d %s, got %v", status, kind, err)
+	require.ErrorAsf(t, err, &answer, "want %d %s, got %v", status, kind, err)
 	require.Equal(t, status, answer.StatusCode, answer.RawJSON())
 	require.EqualValues(t, kind, answer.Type())
 	var body struct{ Error failure }

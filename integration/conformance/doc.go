@@ -13,6 +13,6 @@
 //	                          deleted.
 //	MEMFS_FAKESTORE           a Python program that serves memories and versions
 //	                          on the port that is its argument, with the stores
-//	                          that the variable STORES names; it is started and
-//	                          ended by the suite
+//	                          that the variable STORES names; it is started, by
+//	                          PYTHON if that is set, and ended by the suite
 package conformance

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/http"
@@ -68,7 +69,7 @@ func startFake(t *testing.T, program string) *target {
 	address := freeAddress(t)
 	_, port, err := net.SplitHostPort(address)
 	require.NoError(t, err)
-	server := exec.Command("python3", program, port)
+	server := exec.Command(cmp.Or(os.Getenv("PYTHON"), "python3"), program, port)
 	server.Env = append(os.Environ(), "STORES="+strings.Join(s.stores, ","))
 	server.Stderr = os.Stderr
 	require.NoError(t, server.Start())

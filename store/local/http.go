@@ -94,6 +94,9 @@ func (s *Server) accept(w http.ResponseWriter, r *http.Request) (*call, error) {
 	if err != nil {
 		return nil, invalid("query string: %v", err)
 	}
+	if r.Body == nil { // a client's request, passed on within the process
+		return &call{request: r, query: query}, nil
+	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, int64(6*s.options.MaxContent+bodyRoom)))
 	var large *http.MaxBytesError
 	switch {
@@ -110,7 +113,7 @@ func (s *Server) log(r *http.Request, id string, status int, err error) {
 		zap.String("method", r.Method), zap.String("path", r.URL.Path),
 		zap.Int("status", status), zap.String("request_id", id),
 	}
-	if status >= http.StatusInternalServerError {
+	if status >= http.StatusInternalServerError && r.Context().Err() == nil {
 		s.options.Log.Error("request failed", append(fields, zap.Error(err))...)
 		return
 	}

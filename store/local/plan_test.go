@@ -2,6 +2,7 @@ package local
 
 import (
 	"database/sql"
+	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"testing"
@@ -32,7 +33,7 @@ func TestListingsWalkAnIndex(t *testing.T) {
 	} {
 		values, err := url.ParseQuery(query)
 		require.NoError(t, err)
-		where, err := (&call{query: values, request: httptest.NewRequest("GET", "/", nil)}).versionFilter()
+		where, err := (&call{query: values, request: httptest.NewRequest(http.MethodGet, "/", nil)}).versionFilter()
 		require.NoError(t, err)
 		where.and("created < ?", 1)
 		requirePlan(t, s.db, versionQuery(where, true), append(where.args, 1), index)

@@ -105,7 +105,7 @@ func TestConfiguredCredential(t *testing.T) {
 		{"x-api-key", "the-key-and-more", 401},
 		{"x-api-key", "", 401},
 	} {
-		r := httptest.NewRequest("GET", "/v1/memory_stores", nil)
+		r := httptest.NewRequest(http.MethodGet, "/v1/memory_stores", nil)
 		r.Header.Set("anthropic-beta", memoryBeta)
 		r.Header.Set(c.header, c.value)
 		w := httptest.NewRecorder()
@@ -113,6 +113,34 @@ func TestConfiguredCredential(t *testing.T) {
 		require.Equal(t, c.status, w.Code, "%s: %s", c.header, c.value)
 		require.NotContains(t, w.Body.String(), "the-key")
 	}
+}
+
+func TestLockedDatabaseIsAConflictThatPasses(t *testing.T) {
+	dir := t.TempDir()
+	s, other := open(t, dir, Options{}), open(t, dir, Options{})
+	st := makeStore(t, s)
+	s.db.SetMaxOpenConns(1)
+	_, err := s.db.Exec("PRAGMA busy_timeout = 1")
+	require.NoError(t, err)
+	require.NoError(t, other.write(t.Context(), func(*sql.Tx) error {
+		a := create(t, s, st, "/a", "x")
+		require.Equal(t, http.StatusConflict, a.status)
+		require.Equal(t, "conflict_error", a.object.Error.Type)
+		ask(t, s, "GET", st+"/memories", "").ok(t)
+		return nil
+	}))
+	create(t, s, st, "/a", "x").ok(t)
+}
+
+func TestRequestWithoutBodyWithinTheProcess(t *testing.T) {
+	s := open(t, t.TempDir(), Options{})
+	r, err := http.NewRequest(http.MethodGet, "http://local/v1/memory_stores", nil)
+	require.NoError(t, err)
+	r.Header.Set("anthropic-beta", memoryBeta)
+	r.Header.Set("x-api-key", "some-key")
+	w := httptest.NewRecorder()
+	s.Handler().ServeHTTP(w, r)
+	require.Equal(t, http.StatusOK, w.Code)
 }
 
 func TestLogsHoldNoSecrets(t *testing.T) {

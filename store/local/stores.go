@@ -47,26 +47,40 @@ func (s *Server) routeStores(mux *http.ServeMux) {
 	mux.Handle("POST /v1/memory_stores/{store}/archive", s.serveMemory(s.archiveStore))
 }
 
-func (s *Server) createStore(c *call) (any, error) {
-	var body struct {
-		Name        *string           `json:"name"`
-		Description *string           `json:"description"`
-		Metadata    map[string]string `json:"metadata"`
+// storeBody is what a request says of a store; nil is left as it is.
+type storeBody struct {
+	Name        *string            `json:"name"`
+	Description *string            `json:"description"`
+	Metadata    map[string]*string `json:"metadata"` // a nil value removes the key
+}
+
+func (b storeBody) apply(st *storeObject) {
+	if b.Name != nil {
+		st.Name = *b.Name
 	}
+	if b.Description != nil {
+		st.Description = *b.Description
+	}
+	for key, value := range b.Metadata {
+		if value == nil {
+			delete(st.Metadata, key)
+		} else {
+			st.Metadata[key] = *value
+		}
+	}
+}
+
+func (s *Server) createStore(c *call) (any, error) {
+	var body storeBody
 	if err := c.decode(&body); err != nil {
 		return nil, err
 	}
-	if body.Name == nil {
-		return nil, invalid("name is required")
-	}
 	now := stamp(s.options.Now().UnixMicro())
 	st := storeObject{
-		Type: "memory_store", ID: "memstore_" + rand.Text(), Name: *body.Name, Metadata: body.Metadata,
+		Type: "memory_store", ID: "memstore_" + rand.Text(), Metadata: make(map[string]string),
 		CreatedAt: now, UpdatedAt: now, latest: now,
 	}
-	if body.Description != nil {
-		st.Description = *body.Description
-	}
+	body.apply(&st)
 	if err := st.check(); err != nil {
 		return nil, err
 	}
@@ -91,11 +105,7 @@ func (s *Server) getStore(c *call) (any, error) {
 }
 
 func (s *Server) updateStore(c *call) (any, error) {
-	var body struct {
-		Name        *string            `json:"name"`
-		Description *string            `json:"description"`
-		Metadata    map[string]*string `json:"metadata"`
-	}
+	var body storeBody
 	if err := c.decode(&body); err != nil {
 		return nil, err
 	}
@@ -103,19 +113,7 @@ func (s *Server) updateStore(c *call) (any, error) {
 		if st.ArchivedAt != nil {
 			return fmt.Errorf("%w: %s", store.ErrArchived, st.ID)
 		}
-		if body.Name != nil {
-			st.Name = *body.Name
-		}
-		if body.Description != nil {
-			st.Description = *body.Description
-		}
-		for key, value := range body.Metadata {
-			if value == nil {
-				delete(st.Metadata, key)
-			} else {
-				st.Metadata[key] = *value
-			}
-		}
+		body.apply(st)
 		return st.check()
 	})
 }
