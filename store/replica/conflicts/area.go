@@ -91,7 +91,7 @@ func (a *Area) Save(e Entry, content []byte) (Entry, error) {
 // List returns the entries, oldest first. Where some are damaged, the error is
 // a *DamagedError and the entries returned with it are good.
 func (a *Area) List() ([]Entry, error) {
-	ids, err := a.ids()
+	ids, err := a.ids(textSuffix)
 	if err != nil {
 		return nil, fmt.Errorf("list conflicts: %w", err)
 	}
@@ -148,12 +148,12 @@ func (a *Area) entry(id string) (Entry, error) {
 	return Entry{ID: id, Time: timeOf(id)}, fmt.Errorf("conflict %s: %w: %w", id, ErrDamaged, err)
 }
 
-// ids lists the entries by their texts, oldest first.
-func (a *Area) ids() ([]string, error) {
+// ids lists the entries that have a file with the suffix, oldest first.
+func (a *Area) ids(suffix string) ([]string, error) {
 	names, err := a.dir.List(labelRead)
 	var ids []string
 	for _, name := range names {
-		if id, ok := strings.CutSuffix(name, textSuffix); ok && idPattern.MatchString(id) {
+		if id, ok := strings.CutSuffix(name, suffix); ok && idPattern.MatchString(id) {
 			ids = append(ids, id)
 		}
 	}

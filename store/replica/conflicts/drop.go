@@ -28,7 +28,7 @@ func (a *Area) Drop(id string) error {
 func (a *Area) Purge(sha store.SHA) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	ids, err := a.ids()
+	ids, err := a.ids(textSuffix)
 	for _, id := range ids {
 		text, readErr := a.dir.ReadFile(labelRead, id+textSuffix, maxText)
 		switch {
@@ -47,7 +47,10 @@ func (a *Area) Purge(sha store.SHA) error {
 func (a *Area) Expire() (dropped []Entry, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	ids, err := a.ids()
+	ids, err := a.ids(textSuffix)
+	if err == nil {
+		err = a.dropDescriptions(ids)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("expire conflicts: %w", err)
 	}
@@ -69,6 +72,18 @@ func (a *Area) Expire() (dropped []Entry, err error) {
 	}
 	slices.Reverse(dropped)
 	return dropped, err
+}
+
+// dropDescriptions removes those whose text is not there: somebody removed it.
+// It needs mu.
+func (a *Area) dropDescriptions(texts []string) error {
+	ids, err := a.ids(metaSuffix)
+	for _, id := range ids {
+		if _, found := slices.BinarySearch(texts, id); !found {
+			err = errors.Join(err, a.drop(id))
+		}
+	}
+	return err
 }
 
 // drop removes an entry's files, the description first: without it an entry is

@@ -83,12 +83,15 @@ func (d *Dir) Exists(label, name string) (bool, error) {
 	return err == nil, err
 }
 
-// List returns the names in the directory, sorted.
+// List returns the names in the directory, sorted. One that was removed under
+// us has none.
 func (d *Dir) List(label string) ([]string, error) {
 	var names []string
 	err := d.run(Op{Label: label, Kind: KindList, Name: "."}, func() error {
 		var err error
-		names, err = d.readNames()
+		if names, err = d.readNames(); errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
 		return err
 	})
 	return names, d.pathError(KindList, "", err)
