@@ -11,8 +11,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"memfs/store/replica/disk"
 )
 
 // small returns a small journal's bytes, with some zeros at its end, the
@@ -29,10 +27,9 @@ func small(t testing.TB) (content []byte, texts []string, start int) {
 }
 
 // readBytes reads a journal from bytes.
-func readBytes(t testing.TB, dir *disk.Dir, content []byte) ([]string, Replay, error) {
-	require.NoError(t, os.WriteFile(filepath.Join(dir.Path(), name), content, 0o600))
+func readBytes(content []byte) ([]string, Replay, error) {
 	var texts []string
-	r, err := Read(dir, name, func(payload []byte) error {
+	r, err := scan(bytes.NewReader(content), int64(len(content)), "", func(payload []byte) error {
 		texts = append(texts, string(payload))
 		return nil
 	})
@@ -45,10 +42,9 @@ func isPrefix(prefix, of []string) bool {
 
 func TestR16_AJournalCutAnywhereYieldsAPrefix(t *testing.T) {
 	content, texts, start := small(t)
-	dir := openDir(t, filepath.Join(tempDir(t), "state"), nil)
 	longest := 0
 	for size := range content {
-		got, r, err := readBytes(t, dir, content[:size])
+		got, r, err := readBytes(content[:size])
 		if size < start {
 			require.ErrorIs(t, err, ErrHeader, size)
 			continue
@@ -66,12 +62,11 @@ func TestR16_AJournalCutAnywhereYieldsAPrefix(t *testing.T) {
 
 func TestR16_AJournalWithAnyBitFlippedYieldsAPrefix(t *testing.T) {
 	content, texts, start := small(t)
-	dir := openDir(t, filepath.Join(tempDir(t), "state"), nil)
 	for i := range content {
 		for bit := range 8 {
 			flipped := bytes.Clone(content)
 			flipped[i] ^= 1 << bit
-			got, r, err := readBytes(t, dir, flipped)
+			got, r, err := readBytes(flipped)
 			if i < start {
 				require.Error(t, err, "byte %d bit %d", i, bit)
 				require.Empty(t, got)
@@ -103,14 +98,14 @@ func TestAFrameVerifiesOnlyInItsPlace(t *testing.T) {
 	swapped := bytes.Clone(content)
 	copy(swapped[start:], frame(1))
 	copy(swapped[start+19:], frame(0))
-	got, r, err := readBytes(t, dir, swapped)
+	got, r, err := readBytes(swapped)
 	require.NoError(t, err)
 	assert.True(t, r.Damaged)
 	assert.Empty(t, got)
 
 	repeated := bytes.Clone(content)
 	copy(repeated[start+3*19:], frame(2))
-	got, r, err = readBytes(t, dir, repeated)
+	got, r, err = readBytes(repeated)
 	require.NoError(t, err)
 	assert.True(t, r.Damaged)
 	assert.Equal(t, []string{"same size 1", "same size 2", "same size 3"}, got)
@@ -122,7 +117,7 @@ func TestAFrameVerifiesOnlyInItsPlace(t *testing.T) {
 	stale, err := os.ReadFile(path)
 	require.NoError(t, err)
 	copy(stale[start+19:], frame(1))
-	got, r, err = readBytes(t, dir, stale)
+	got, r, err = readBytes(stale)
 	require.NoError(t, err)
 	assert.True(t, r.Damaged)
 	assert.Equal(t, []string{"same size 1"}, got)
@@ -130,13 +125,12 @@ func TestAFrameVerifiesOnlyInItsPlace(t *testing.T) {
 
 func TestAHostileLengthAllocatesNothing(t *testing.T) {
 	content, _, start := small(t)
-	dir := openDir(t, filepath.Join(tempDir(t), "state"), nil)
 	for _, length := range []uint32{MaxPayload, MaxPayload + 1, 1 << 31, 1<<32 - 1} {
 		hostile := bytes.Clone(content)
 		binary.LittleEndian.PutUint32(hostile[start:], length)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		got, r, err := readBytes(t, dir, hostile)
+		got, r, err := readBytes(hostile)
 		runtime.ReadMemStats(&after)
 		require.NoError(t, err)
 		assert.True(t, r.Damaged)
@@ -145,7 +139,7 @@ func TestAHostileLengthAllocatesNothing(t *testing.T) {
 
 		header := bytes.Clone(content)
 		binary.LittleEndian.PutUint32(header[headerFixed-4:], length)
-		_, _, err = readBytes(t, dir, header)
+		_, _, err = readBytes(header)
 		assert.ErrorIs(t, err, ErrHeader)
 	}
 }
@@ -156,9 +150,8 @@ func FuzzRead(f *testing.F) {
 	f.Add(content[:start])
 	f.Add(content[:len(content)-60])
 	f.Add([]byte(magic))
-	dir := openDir(f, filepath.Join(tempDir(f), "state"), nil)
 	f.Fuzz(func(t *testing.T, content []byte) {
-		texts, r, err := readBytes(t, dir, content)
+		texts, r, err := readBytes(content)
 		if err != nil {
 			return
 		}
@@ -182,7 +175,6 @@ func FuzzRead(f *testing.F) {
 func FuzzFrames(f *testing.F) {
 	f.Add([]byte("some payload"), []byte("another"), uint16(3), byte(1))
 	f.Add([]byte{0}, []byte{0, 0, 0, 0, 0, 0, 0, 0}, uint16(0), byte(0))
-	dir := openDir(f, filepath.Join(tempDir(f), "state"), nil)
 	f.Fuzz(func(t *testing.T, a, b []byte, at uint16, flip byte) {
 		if len(a) == 0 || len(b) == 0 || len(a)+len(b) > MaxPayload {
 			return
@@ -195,7 +187,7 @@ func FuzzFrames(f *testing.F) {
 		content = appendFrame(content, s, int64(len(content)), b)
 		i := start + int(at)%(len(content)-start)
 		content[i] ^= flip
-		got, _, err := readBytes(t, dir, content)
+		got, _, err := readBytes(content)
 		require.NoError(t, err)
 		want := []string{string(a), string(b)}
 		if flip == 0 {

@@ -51,8 +51,7 @@ func TestR16_GoldenFilesOfVersion1Replay(t *testing.T) {
 			var want golden
 			require.NoError(t, json.Unmarshal(text, &want))
 
-			dir := openDir(t, filepath.Join(tempDir(t), "state"), nil)
-			got, r, err := readBytes(t, dir, content)
+			got, r, err := readBytes(content)
 			require.NoError(t, err)
 			assert.Equal(t, want, golden{Header: r.Header, Texts: got, Damaged: r.Damaged, Good: r.Good})
 		})
@@ -76,7 +75,7 @@ func writeGolden(t *testing.T, path string, h Header, texts []string, tail func(
 	if tail != nil {
 		content = tail(content)
 	}
-	got, r, err := readBytes(t, dir, content)
+	got, r, err := readBytes(content)
 	require.NoError(t, err)
 	text, err := json.MarshalIndent(golden{Header: r.Header, Texts: got, Damaged: r.Damaged, Good: r.Good}, "", "  ")
 	require.NoError(t, err)

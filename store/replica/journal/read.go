@@ -53,14 +53,19 @@ func read(f *disk.File, path string, apply func([]byte) error) (Replay, error) {
 	if err != nil {
 		return Replay{}, err
 	}
-	replay := Replay{Size: st.Size}
-	r := bufio.NewReaderSize(io.NewSectionReader(readerAt{f}, 0, st.Size), readChunk)
+	return scan(readerAt{f}, st.Size, path, apply)
+}
+
+// scan reads a journal of size bytes.
+func scan(from io.ReaderAt, size int64, path string, apply func([]byte) error) (Replay, error) {
+	replay := Replay{Size: size}
+	r := bufio.NewReaderSize(io.NewSectionReader(from, 0, size), int(min(readChunk, size)))
 	h, s, start, err := decodeHeader(r, path)
 	if err != nil {
 		return replay, err
 	}
 	replay.Header, replay.Good = h, start
-	in := frames{r: r, salt: s, off: start, end: st.Size}
+	in := frames{r: r, salt: s, off: start, end: size}
 	for {
 		payload, err := in.next()
 		switch err {

@@ -5,8 +5,14 @@ import (
 	"fmt"
 	"io/fs"
 
+	"golang.org/x/sync/errgroup"
+
 	"memfs/store"
 )
+
+// syncsAtOnce is how many files are synced at the same time: the disk makes
+// one of several flushes that wait for it.
+const syncsAtOnce = 8
 
 // Sync makes durable every Put and Need that returned before it. An object
 // that somebody wiped meanwhile is forgotten, which is no error: the next Put
@@ -19,17 +25,21 @@ func (s *Store) Sync() error {
 	if len(shas) == 0 {
 		return nil
 	}
-	var failed error
+	var all errgroup.Group
+	all.SetLimit(syncsAtOnce)
 	for _, sha := range shas {
-		if err := s.syncOne(sha); err != nil {
-			failed = errors.Join(failed, fmt.Errorf("sync content %s: %w", sha, err))
-		}
+		all.Go(func() error {
+			if err := s.syncOne(sha); err != nil {
+				return fmt.Errorf("sync content %s: %w", sha, err)
+			}
+			return nil
+		})
 	}
-	if failed == nil {
-		failed = s.dir.Sync(labelSync)
+	if err := all.Wait(); err != nil {
+		return err
 	}
-	if failed != nil {
-		return failed
+	if err := s.dir.Sync(labelSync); err != nil {
+		return fmt.Errorf("sync contents: %w", err)
 	}
 	s.settle(shas)
 	return nil
