@@ -179,3 +179,14 @@ func (r *Replica) Unfetched(max int) []Base {
 	}
 	return out
 }
+
+// Unsent reports whether there is anything here that the store does not have:
+// changed files, deletes, texts that nobody has kept yet. What was changed
+// under read-only access does not count.
+func (r *Replica) Unsent() bool {
+	if r.o.ReadOnly {
+		return false
+	}
+	s := r.Snapshot(nil, nil)
+	return len(s.Files)+len(s.Memories)+len(s.Strays) > 0
+}

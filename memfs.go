@@ -1,0 +1,434 @@
+// Package memfs attaches Claude memory stores to directories of this host: it
+// mounts each store as a filesystem, carries changes both ways on the sync
+// interval, and takes everything down again without losing what was written.
+//
+// Attach is the front door:
+//
+//	session, err := memfs.Attach(ctx, memfs.Options{StateDir: dir}, []memfs.Store{
+//		{Client: api.Store(id), Info: info, Path: "/mnt/memory/notes"},
+//	})
+//	...
+//	result, err := session.Detach(ctx)
+//
+// The layers below it are package fs (the kernel's requests), reconcile (what
+// goes to the store and what comes from it), guard (what tools may do) and
+// store/replica (the working copy and its journal).
+package memfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
+
+	"memfs/fs"
+	"memfs/fs/mountpoint"
+	"memfs/reconcile"
+	"memfs/store"
+	"memfs/store/replica"
+)
+
+// DetachTimeout bounds the end of a session: final pass, unmount and a last
+// push together (R15).
+const DetachTimeout = 30 * time.Second
+
+// Options are common to all stores of a session. The zero value but for
+// StateDir is usable.
+type Options struct {
+	// StateDir keeps journals, contents and losing texts: a directory of this
+	// user on a disk that outlives the process.
+	StateDir string
+	// Endpoint tells one API from another in the state directory.
+	Endpoint string
+	// Session keeps the state of sessions apart; "" goes by mount path.
+	Session string
+	// Sync says how changes travel.
+	Sync reconcile.Options
+	// Strict mounts read-only stores so that nobody can write (R10).
+	Strict bool
+	// MaxMemories is the store's cap; 0 is store.DefaultMaxMemories.
+	MaxMemories int
+	// AllowOther lets other users of the host in, as far as modes do.
+	AllowOther bool
+	// AcceptEmptyDir mounts on empty directories that exist already, and
+	// leaves them there at the end (R1).
+	AcceptEmptyDir bool
+	// KeepCache leaves contents in the state directory at the end, for a
+	// faster next attach.
+	KeepCache bool
+	// Log gets one line an event; nil logs nothing.
+	Log *zap.Logger
+}
+
+// Store is one store to attach.
+type Store struct {
+	// Client attaches for reading and writing, Reader read-only. Exactly one
+	// is set.
+	Client store.Client
+	Reader store.Reader
+	// Info describes the store; ID is required.
+	Info store.Info
+	// Path is where to mount, absolute and clean.
+	Path string
+}
+
+// Session is a set of attached stores.
+type Session struct {
+	o        Options
+	attached []*attached
+	done     chan struct{}
+	detach   sync.Once
+	result   Result
+	err      error
+}
+
+// Attach mounts stores, all or none. When it returns the mounts can be used;
+// contents are fetched as they are read. The session lasts until Detach, or
+// until somebody unmounts one of its mounts (Done).
+func Attach(ctx context.Context, o Options, stores []Store) (*Session, error) {
+	if o.Log == nil {
+		o.Log = zap.NewNop()
+	}
+	if err := check(o, stores); err != nil {
+		return nil, err
+	}
+	s := &Session{o: o, done: make(chan struct{}), attached: make([]*attached, len(stores))}
+	group, groupCtx := errgroup.WithContext(ctx)
+	for i, st := range stores {
+		group.Go(func() error {
+			a, err := attach(groupCtx, o, st)
+			if err != nil {
+				return fmt.Errorf("store %s: %w", st.Info.ID, err)
+			}
+			s.attached[i] = a
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		s.takeBack()
+		return nil, err
+	}
+	for _, a := range s.attached {
+		a.start()
+	}
+	go s.watch()
+	return s, nil
+}
+
+// check applies the rules that need no look at what stands at the paths.
+func check(o Options, stores []Store) error {
+	if len(stores) == 0 {
+		return errors.New("no store to attach")
+	}
+	taken := make(map[string]string)
+	for _, st := range stores {
+		if (st.Client == nil) == (st.Reader == nil) {
+			return fmt.Errorf("store %s: exactly one of Client and Reader is needed", st.Info.ID)
+		}
+		if !filepath.IsAbs(st.Path) || filepath.Clean(st.Path) != st.Path {
+			return fmt.Errorf("store %s: mount path %q is not a clean absolute path", st.Info.ID, st.Path)
+		}
+		if other, ok := taken[st.Path]; ok {
+			return fmt.Errorf("stores %s and %s have the same mount path %s; give one of them another, STORE:PATH", other, st.Info.ID, st.Path)
+		}
+		taken[st.Path] = st.Info.ID
+	}
+	return mountpoint.CheckStateDir(o.StateDir, slices.Collect(maps.Keys(taken)))
+}
+
+// watch ends Done's wait when any of the mounts is gone.
+func (s *Session) watch() {
+	gone := make(chan struct{}, len(s.attached))
+	for _, a := range s.attached {
+		go func() {
+			<-a.mount.Done()
+			gone <- struct{}{}
+		}()
+	}
+	<-gone
+	close(s.done)
+}
+
+// Done is closed when one of the session's mounts is gone, whoever unmounted
+// it: the session is to be detached then (R15).
+func (s *Session) Done() <-chan struct{} { return s.done }
+
+// takeBack undoes a half-made attach.
+func (s *Session) takeBack() {
+	for _, a := range s.attached {
+		if a != nil {
+			a.takeBack()
+		}
+	}
+}
+
+// SyncOptions are for an explicit sync.
+type SyncOptions struct {
+	// AllowDeletes sends what the mass-delete guard holds (R8).
+	AllowDeletes bool
+	// Paths limits the sync to the stores mounted at or above them; none is
+	// all stores.
+	Paths []string
+}
+
+// Sync runs a pass on each store that begins after the call, sends everything,
+// and waits for it.
+func (s *Session) Sync(ctx context.Context, o SyncOptions) ([]reconcile.Report, error) {
+	chosen, err := s.chosen(o.Paths)
+	if err != nil {
+		return nil, err
+	}
+	reports := make([]reconcile.Report, len(chosen))
+	errs := make([]error, len(chosen))
+	var wait sync.WaitGroup
+	for i, a := range chosen {
+		wait.Go(func() {
+			reports[i], errs[i] = a.rec.Sync(ctx, o.AllowDeletes)
+			if errs[i] != nil {
+				errs[i] = fmt.Errorf("store %s: %w", a.store.Info.ID, errs[i])
+			}
+		})
+	}
+	wait.Wait()
+	return reports, errors.Join(errs...)
+}
+
+func (s *Session) chosen(paths []string) ([]*attached, error) {
+	if len(paths) == 0 {
+		return s.attached, nil
+	}
+	var out []*attached
+	for _, path := range paths {
+		found := false
+		for _, a := range s.attached {
+			if mountpoint.Inside(path, a.mount.Path()) || mountpoint.Inside(path, a.store.Path) {
+				out, found = append(out, a), true
+			}
+		}
+		if !found {
+			return nil, fmt.Errorf("%s is not in a store of this session", path)
+		}
+	}
+	return out, nil
+}
+
+// Status is the state of one attached store.
+type Status struct {
+	replica.Status
+	Sync reconcile.Status `json:"sync"`
+	// Panics counts faults of memfs in file operations; above 0 the mount is
+	// degraded.
+	Panics int64 `json:"panics,omitempty"`
+}
+
+// Status describes every store of the session.
+func (s *Session) Status() []Status {
+	out := make([]Status, len(s.attached))
+	for i, a := range s.attached {
+		out[i] = Status{Status: a.replica.Status(), Sync: a.rec.Status(), Panics: a.mount.Panics()}
+	}
+	return out
+}
+
+// Roots are the mount points, for tools that confine themselves; the second
+// list is those that must not be written to (R10).
+func (s *Session) Roots() (all, readOnly []string) {
+	for _, a := range s.attached {
+		all = append(all, a.mount.Path())
+		if a.store.Reader != nil {
+			readOnly = append(readOnly, a.mount.Path())
+		}
+	}
+	return all, readOnly
+}
+
+// Result says how a session ended.
+type Result struct {
+	// Unsent are the paths whose edits stay in the journal, by mount path.
+	Unsent map[string][]string
+	// HeldDeletes counts deletes that were not sent by choice.
+	HeldDeletes int
+}
+
+// Detach runs the final pass, unmounts, sends what arrived in between, and
+// removes what Attach made, within DetachTimeout or ctx (R15). What could not
+// be sent stays in the journal and is named in the result. Later calls wait
+// for the first and return the same.
+func (s *Session) Detach(ctx context.Context) (Result, error) {
+	s.detach.Do(func() {
+		ctx, cancel := context.WithTimeout(ctx, DetachTimeout)
+		defer cancel()
+		s.result.Unsent = make(map[string][]string)
+		var wait sync.WaitGroup
+		var mu sync.Mutex
+		for _, a := range s.attached {
+			wait.Go(func() {
+				end, err := a.detach(ctx)
+				mu.Lock()
+				defer mu.Unlock()
+				if len(end.unsent) > 0 {
+					s.result.Unsent[a.store.Path] = end.unsent
+				}
+				s.result.HeldDeletes += end.heldDeletes
+				if err != nil {
+					s.err = errors.Join(s.err, fmt.Errorf("store %s: %w", a.store.Info.ID, err))
+				}
+			})
+		}
+		wait.Wait()
+	})
+	return s.result, s.err
+}
+
+// attached is one store of a session.
+type attached struct {
+	o       Options
+	store   Store
+	log     *zap.Logger
+	replica *replica.Replica
+	rec     *reconcile.Reconciler
+	point   *mountpoint.Point
+	mount   *fs.Mounted
+	running sync.WaitGroup
+	stop    context.CancelFunc // ends the passes; nil while there are none
+}
+
+// attach brings up one store: its replica as the journal left it, what changed
+// in the store since, and the mount.
+func attach(ctx context.Context, o Options, st Store) (_ *attached, err error) {
+	a := &attached{o: o, store: st, log: o.Log.With(zap.String("store", st.Info.ID), zap.String("path", st.Path))}
+	defer func() {
+		if err != nil {
+			a.takeBack()
+		}
+	}()
+	var remote store.Reader = st.Client
+	if st.Client == nil {
+		remote = st.Reader
+	}
+	uid, gid := replica.Owner()
+	a.replica, err = replica.Open(replica.Options{
+		Dir: o.StateDir, Store: st.Info, Endpoint: o.Endpoint, MountPath: st.Path, Session: o.Session, ReadOnly: st.Client == nil,
+		MaxMemories: o.MaxMemories, Fetch: reconcile.Fetcher(remote), Missing: func(string) { a.rec.Nudge() },
+		Log: o.Log, UID: uid, GID: gid,
+	})
+	if err != nil {
+		return nil, err
+	}
+	options := o.Sync
+	options.MaxMemories, options.Log = o.MaxMemories, o.Log
+	a.rec = reconcile.New(a.replica, remote, options)
+	if err := a.rec.Attach(ctx); err != nil {
+		return nil, err
+	}
+	return a, a.show()
+}
+
+// show mounts the replica, in place of what a dead process left (R1).
+func (a *attached) show() (err error) {
+	if fs.Stale(a.store.Path) {
+		a.log.Info("cleaning up the dead mount of an earlier process", zap.String("code", "stale_mount"))
+		if err := fs.Detach(a.store.Path); err != nil {
+			return err
+		}
+	}
+	if a.point, err = mountpoint.Take(a.o.StateDir, a.store.Path, a.o.AcceptEmptyDir); err != nil {
+		return err
+	}
+	a.mount, err = fs.Mount(fs.Options{Replica: a.replica, Path: a.store.Path, StoreID: a.store.Info.ID, AllowOther: a.o.AllowOther,
+		Strict: a.o.Strict && a.store.Client == nil, Log: a.o.Log})
+	return err
+}
+
+// start begins the passes.
+func (a *attached) start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	a.stop = cancel
+	a.running.Go(func() { a.rec.Run(ctx) })
+}
+
+func (a *attached) end() {
+	if a.stop != nil {
+		a.stop()
+	}
+	a.running.Wait()
+}
+
+// takeBack undoes what attach did, as far as it came. Unsent edits of an
+// earlier process stay in the journal.
+func (a *attached) takeBack() {
+	var errs []error
+	if a.mount != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), busyPatience)
+		defer cancel()
+		errs = append(errs, a.mount.Unmount(ctx))
+	}
+	if a.point != nil {
+		errs = append(errs, a.point.Remove())
+	}
+	if a.replica != nil {
+		errs = append(errs, a.leave(a.replica.Unsent()))
+	}
+	if err := errors.Join(errs...); err != nil {
+		a.log.Warn("not everything of a failed attach could be taken back", zap.Error(err))
+	}
+}
+
+// leave ends the replica. Its state stays on this host only where edits were
+// not sent, or where it is asked for (R15, R19).
+func (a *attached) leave(unsent bool) error {
+	if unsent || a.o.KeepCache {
+		return a.replica.Close()
+	}
+	return a.replica.Remove()
+}
+
+// busyPatience is how long a busy mount is tried before it is detached lazily.
+const busyPatience = 2 * time.Second
+
+// ending is how one store ended.
+type ending struct {
+	unsent      []string
+	heldDeletes int
+}
+
+// detach ends one store; see Session.Detach.
+func (a *attached) detach(ctx context.Context) (ending, error) {
+	a.end()
+	// The pass that matters comes while the mount still shows what it did; its
+	// outcome is that of the one after the unmount, which says it once.
+	_, _ = a.rec.Sync(ctx, false)
+	unmountErr := a.unmount(ctx)
+	report, err := a.rec.Final(ctx)
+	if err != nil {
+		a.log.Warn("final memory sync failed", zap.String("code", "final_failed"), zap.Error(err))
+	}
+	e := ending{unsent: report.Unsent, heldDeletes: report.HeldDeletes}
+	return e, errors.Join(unmountErr, a.leave(len(e.unsent) > 0), a.point.Remove())
+}
+
+// unmount frees the path. A busy mount is served until its last close or the
+// end of ctx.
+func (a *attached) unmount(ctx context.Context) error {
+	patience, cancel := context.WithTimeout(ctx, busyPatience)
+	defer cancel()
+	err := a.mount.Unmount(patience)
+	var busy *fs.BusyError
+	if !errors.As(err, &busy) {
+		return err
+	}
+	a.log.Warn("the mount is busy; it is detached and served until its last user is gone",
+		zap.String("code", "mount_busy"), zap.Stringers("holders", busy.Holders))
+	select {
+	case <-a.mount.Done():
+	case <-ctx.Done():
+	}
+	return nil
+}
