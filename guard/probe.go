@@ -1,0 +1,110 @@
+//go:build linux || darwin
+
+package guard
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/moby/sys/mountinfo"
+	"golang.org/x/sys/unix"
+)
+
+// staleWait bounds the question whether a mount's process is alive.
+const staleWait = 2 * time.Second
+
+// Probe gathers the facts of this host.
+func Probe(ctx context.Context, o Options) Facts {
+	f := Facts{OS: runtime.GOOS, Kernel: kernelRelease(), Root: os.Geteuid() == 0, MountRoot: place(o.Root)}
+	if o.StateDir != "" {
+		f.State = place(o.StateDir)
+	}
+	if mounts, err := mountinfo.GetMounts(nil); err == nil {
+		for _, m := range mounts {
+			if strings.HasPrefix(m.Source, "memfs:") && strings.Contains(m.FSType, "fuse") && dead(ctx, m.Mountpoint) {
+				f.Stale = append(f.Stale, m.Mountpoint)
+			}
+		}
+	}
+	probeFUSE(&f)
+	return f
+}
+
+func kernelRelease() string {
+	var name unix.Utsname
+	if unix.Uname(&name) != nil {
+		return "unknown"
+	}
+	return unix.ByteSliceToString(name.Release[:])
+}
+
+// place looks at a directory without making it.
+func place(path string) Place {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return Place{Path: path, Existing: path, Err: err}
+	}
+	p := Place{Path: abs, Existing: abs}
+	for {
+		info, err := os.Stat(p.Existing)
+		if errors.Is(err, fs.ErrNotExist) && p.Existing != "/" {
+			if _, err := os.Lstat(p.Existing); err == nil {
+				p.Err = unix.ENOENT // a link that leads nowhere: mkdir fails there
+				return p
+			}
+			p.Existing = filepath.Dir(p.Existing)
+			continue
+		}
+		switch {
+		case err != nil:
+			p.Err = err
+		case !info.IsDir():
+			p.Err = unix.ENOTDIR
+		default:
+			// The effective user's rights, and EROFS on a read-only filesystem.
+			p.Err = unix.Faccessat(unix.AT_FDCWD, p.Existing, unix.W_OK|unix.X_OK, unix.AT_EACCESS)
+			if p.Existing == p.Path {
+				p.Unsafe = unsafe(info)
+			}
+			p.Filesystem = volatile(p.Existing)
+		}
+		return p
+	}
+}
+
+// unsafe says why a directory cannot hold secrets.
+func unsafe(info fs.FileInfo) string {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Geteuid() {
+		return "it belongs to uid " + strconv.Itoa(int(st.Uid))
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return "other users can look into it"
+	}
+	return ""
+}
+
+// dead asks a mount for statfs, which the kernel never answers by itself. A
+// process that hangs is not dead.
+func dead(ctx context.Context, path string) bool {
+	answer := make(chan error, 1)
+	go func() {
+		var st unix.Statfs_t
+		answer <- unix.Statfs(path, &st)
+	}()
+	ctx, cancel := context.WithTimeout(ctx, staleWait)
+	defer cancel()
+	select {
+	case err := <-answer:
+		return errors.Is(err, unix.ENOTCONN)
+	case <-ctx.Done():
+		return false
+	}
+}

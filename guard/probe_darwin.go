@@ -1,0 +1,17 @@
+package guard
+
+import "os"
+
+// macHelper is where macFUSE installs the program that mounts.
+const macHelper = "/Library/Filesystems/macfuse.fs/Contents/Resources/mount_macfuse"
+
+// probeFUSE looks for macFUSE.
+func probeFUSE(f *Facts) {
+	if _, err := os.Stat(macHelper); err == nil {
+		f.Helper, f.HelperPrivileged = macHelper, true
+	}
+}
+
+// volatile names filesystems that are gone with their machine: macOS has none
+// that a state directory would be put on unawares.
+func volatile(string) string { return "" }
