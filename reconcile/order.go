@@ -114,12 +114,15 @@ func (p *planner) action(u *unit, step step) Action {
 	return a
 }
 
-// send is the journal's note of the action. A rename alone does not say what
-// the content will be: it is not about it.
+// send is the journal's note of the action. What an update does not send,
+// content or path, it says nothing about.
 func (a Action) send() replica.Send {
-	s := replica.Send{Op: a.Op, ID: a.ID, Path: a.Path, Ino: a.Ino}
+	s := replica.Send{Op: a.Op, ID: a.ID, Ino: a.Ino}
 	if a.Content {
 		s.SHA = a.SHA
+	}
+	if a.Op == replica.OpCreate || a.Rename {
+		s.Path = a.Path
 	}
 	return s
 }
@@ -130,6 +133,6 @@ func settlement(a Action, remote *store.Memory) replica.Apply {
 	if remote == nil {
 		return replica.Apply{ID: a.ID}
 	}
-	base := agreed(a.Base, *remote, a.Content)
+	base := agreed(a.Base, *remote, a.Content, a.Op == replica.OpCreate || a.Rename || remote.Path == a.Path)
 	return replica.Apply{ID: remote.ID, Base: &base, Ino: a.Ino}
 }

@@ -51,20 +51,25 @@ func (p *planner) outcome(s replica.Send, m *replica.Memory) *replica.Apply {
 		}
 		return &replica.Apply{ID: s.ID}
 	}
-	if remote == nil || remote.Path != s.Path || !s.SHA.IsZero() && remote.SHA != s.SHA {
+	content := !s.SHA.IsZero() && remote != nil && remote.SHA == s.SHA
+	path := s.Path != "" && remote != nil && remote.Path == s.Path
+	if !content && !path {
 		return nil
 	}
-	base := agreed(m.Base, *remote, !s.SHA.IsZero())
+	base := agreed(m.Base, *remote, content, path)
 	return &replica.Apply{ID: s.ID, Base: &base, Ino: s.Ino}
 }
 
-// agreed is the base after an update that left the memory as remote. Where the
-// update did not send the content, and the store's content is not what was
-// agreed before, base keeps the old content: it is still to be pulled.
-func agreed(old replica.Base, remote store.Memory, sentContent bool) replica.Base {
+// agreed is the base after an update that left the memory as remote. What the
+// update did not send, content or path, and the store has changed, base keeps
+// as it was: that is still to be pulled.
+func agreed(old replica.Base, remote store.Memory, content, path bool) replica.Base {
 	base := replica.BaseOf(remote)
-	if !sentContent && remote.SHA != old.SHA {
+	if !content && remote.SHA != old.SHA {
 		base.VersionID, base.SHA, base.Size = old.VersionID, old.SHA, old.Size
+	}
+	if !path {
+		base.Path = old.Path
 	}
 	return base
 }

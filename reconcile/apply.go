@@ -1,0 +1,136 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"memfs/store"
+	"memfs/store/replica"
+)
+
+// applyChanges makes the changes that came from the store, as one set. Contents
+// of files that are in use here are fetched before, so that nobody has to wait
+// for them afterwards.
+func (p *passing) applyChanges(ctx context.Context, changes []Change) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	changes, fault := p.fetchFor(ctx, changes)
+	set := make([]replica.Apply, len(changes))
+	for i, c := range changes {
+		set[i] = c.Apply
+	}
+	applied, err := p.replica.Apply(set)
+	if err != nil {
+		return fmt.Errorf("apply %d remote changes: %w", len(set), err)
+	}
+	for i, c := range changes {
+		if applied[i] {
+			p.appliedChange(c)
+		}
+	}
+	return fault
+}
+
+func (p *passing) appliedChange(c Change) {
+	if c.Place != replica.KeepTree {
+		p.report.Pulled++
+	}
+	conflict := ""
+	if c.Loser != nil {
+		p.report.Conflicts++
+		conflict = p.conflictID(c)
+	}
+	if c.Note != nil {
+		p.tell.note(*c.Note, conflict)
+	}
+}
+
+// conflictID finds the entry of the conflict area that a change has made.
+func (p *passing) conflictID(c Change) string {
+	if c.Note == nil {
+		return ""
+	}
+	entries, err := p.replica.Conflicts().List()
+	if err != nil && entries == nil {
+		return ""
+	}
+	for i := len(entries) - 1; i >= 0; i-- {
+		if entries[i].Path == c.Note.Path && entries[i].Local == c.Note.Local {
+			return entries[i].ID
+		}
+	}
+	return ""
+}
+
+// fetchFor fetches the contents that changes need, and leaves out those whose
+// content cannot be had now. The error is the first that asks to slow down.
+func (p *passing) fetchFor(ctx context.Context, changes []Change) (ready []Change, fault error) {
+	var mu sync.Mutex
+	left := map[int]bool{}
+	var group errgroup.Group
+	group.SetLimit(maxFetches)
+	for i, c := range changes {
+		if !c.Fetch || c.Base == nil || c.Base.Size == 0 {
+			continue
+		}
+		group.Go(func() error {
+			err := p.fetch(ctx, *c.Base)
+			if err == nil {
+				return nil
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			left[i] = true
+			if !errors.Is(err, errStale) {
+				p.tell.fetchFailed(c.Base.Path, err)
+				fault = err
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // the functions return no error
+	for i, c := range changes {
+		if !left[i] {
+			ready = append(ready, c)
+		}
+	}
+	return ready, fault
+}
+
+// errStale: the memory changed again since the view was made.
+var errStale = errors.New("changed again")
+
+// fetch brings a memory's content here. What turns out to have changed again
+// is learnt instead, for the next round.
+func (p *passing) fetch(ctx context.Context, b replica.Base) error {
+	m, err := p.reads.Get(ctx, b.ID)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		if p.storeGone(ctx) {
+			return err
+		}
+		p.view.Gone(b.ID)
+	case err != nil:
+		return err
+	case m.SHA == b.SHA && m.Path == b.Path:
+		if err := p.replica.PutContent(m.SHA, m.Content); errors.Is(err, store.ErrProtocol) {
+			return err
+		}
+		return nil // where there is no room it is fetched when it is read
+	default:
+		p.view.Put(m)
+	}
+	p.askAgain()
+	return errStale
+}
+
+func (p *passing) askAgain() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.again = true
+}

@@ -1,0 +1,96 @@
+package reconcile
+
+import (
+	"context"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"memfs/store"
+	"memfs/store/replica"
+)
+
+const (
+	// hydrators is how many requests the background fetching has going on: few,
+	// so that it is in nobody's way.
+	hydrators = 4
+)
+
+// hydrate fetches contents that were never needed here, in the background,
+// after the start and after passes that brought new memories (R1).
+func (r *Reconciler) hydrate(ctx context.Context) {
+	for {
+		if unfetched := r.replica.Unfetched(0); len(unfetched) > 0 {
+			r.hydrateAll(ctx, unfetched)
+		}
+		select {
+		case <-r.line.pulled:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// hydrateAll fetches contents in whichever way takes fewer requests for each
+// top directory: full pages, or one by one. What fails is left until it is
+// read or until a later pass brings something.
+func (r *Reconciler) hydrateAll(ctx context.Context, unfetched []replica.Base) {
+	wanted := map[string][]replica.Base{}
+	for _, b := range unfetched {
+		wanted[topOf(b.Path)] = append(wanted[topOf(b.Path)], b)
+	}
+	have := map[string]int{}
+	for b := range r.replica.Bases() {
+		have[topOf(b.Path)]++
+	}
+	var group errgroup.Group
+	group.SetLimit(hydrators)
+	for top, bases := range wanted {
+		if fullPages := (have[top] + store.MaxFullPage - 1) / store.MaxFullPage; fullPages <= len(bases) {
+			group.Go(func() error { return r.hydratePages(ctx, top) })
+			continue
+		}
+		for _, b := range bases {
+			group.Go(func() error { return r.hydrateOne(ctx, b) })
+		}
+	}
+	_ = group.Wait() // what failed is fetched when it is read
+}
+
+// topOf is the directory prefix that a path is hydrated with: its top
+// directory, "" for what lies in the root.
+func topOf(path string) string {
+	if at := strings.IndexByte(path[1:], '/'); at >= 0 {
+		return path[:at+2]
+	}
+	return ""
+}
+
+func (r *Reconciler) hydratePages(ctx context.Context, top string) error {
+	q := store.ListQuery{Prefix: top, Children: top == "", Full: true}
+	return pages(ctx, r.reads, q, func(p store.ListPage) {
+		for _, m := range p.Memories {
+			r.keep(m)
+		}
+	})
+}
+
+func (r *Reconciler) hydrateOne(ctx context.Context, b replica.Base) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	m, err := r.reads.Get(ctx, b.ID)
+	if err == nil {
+		r.keep(m)
+	}
+	return err
+}
+
+// keep gives a content to the replica if it is the one that base has.
+func (r *Reconciler) keep(m store.Memory) {
+	if b, known := r.replica.Base(m.ID); known && b.SHA == m.SHA && m.Content != nil {
+		// Where there is no room, or the content is not what its hash says,
+		// it is fetched and checked when it is read.
+		_ = r.replica.PutContent(m.SHA, m.Content)
+	}
+}

@@ -1,0 +1,198 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"memfs/store"
+	"memfs/store/replica"
+)
+
+const (
+	// overlap is how far before the newest server time seen the next query
+	// begins: versions with equal or slightly older times may still appear (R5).
+	overlap = time.Minute
+	// maxVersionPages is how many pages of versions are read before a full
+	// listing is cheaper (R5).
+	maxVersionPages = 10
+	// listEvery is how often the whole store is listed anyway (R5).
+	listEvery = 10 * time.Minute
+)
+
+// learner keeps the remote view up to date (R5). It asks for the versions
+// written since the last time, and lists the whole store where that does not
+// do. Absence from a listing is never taken for a delete.
+type learner struct {
+	reader store.Reader
+	view   *View
+	bases  func() iter.Seq[replica.Base]
+	now    func() time.Time
+
+	mu sync.Mutex
+	// seen are the versions known, with their times, as far back as the next
+	// query can reach.
+	seen   map[string]time.Time
+	cursor time.Time // the newest server time; never the host's
+	// refused: the store did not answer a versions query for us, at asked.
+	refused bool
+	asked   time.Time
+	listed  time.Time // when the store was last listed, by the host's clock
+	doubt   bool      // something did not add up
+}
+
+// own notes a version that this host wrote, so that it is no news when it comes
+// back.
+func (l *learner) own(version string, at time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.seen[version] = at
+}
+
+// distrust has the next learn list the whole store.
+func (l *learner) distrust() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.doubt = true
+}
+
+// learn brings the view up to date. What is in flight is left alone: an answer
+// on its way is newer than what is read here.
+func (l *learner) learn(ctx context.Context, inFlight map[string]bool) error {
+	l.mu.Lock()
+	full := l.doubt || l.refused || l.now().Sub(l.listed) >= listEvery
+	l.mu.Unlock()
+	if full {
+		return l.list(ctx, inFlight, listAll)
+	}
+	enough, err := l.versions(ctx, inFlight)
+	switch {
+	case errors.Is(err, store.ErrUnauthorized), errors.Is(err, store.ErrNotFound):
+		// Perhaps only for versions (R14); the listing will tell.
+		l.mu.Lock()
+		l.refused, l.asked = true, l.now()
+		l.mu.Unlock()
+	case err != nil:
+		return err
+	case enough:
+		return nil
+	}
+	return l.list(ctx, inFlight, listAll)
+}
+
+// list learns from a full listing.
+func (l *learner) list(ctx context.Context, inFlight map[string]bool, list func(context.Context, store.Reader) (listing, error)) error {
+	cursor, refused, err := l.newest(ctx)
+	if err != nil {
+		return err
+	}
+	all, err := list(ctx, l.reader)
+	if err != nil {
+		return err
+	}
+	var memories []store.Memory
+	for id, m := range all {
+		if !inFlight[id] {
+			memories = append(memories, m)
+		}
+	}
+	var missing []string
+	for _, id := range l.known() {
+		if _, listed := all[id]; !listed && !inFlight[id] {
+			missing = append(missing, id)
+		}
+	}
+	found, err := l.confirm(ctx, missing)
+	if err != nil {
+		return err
+	}
+	sound := l.view.Put(append(memories, found...)...)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	// What does not add up now, changed while it was listed: list again.
+	l.cursor, l.refused, l.listed, l.doubt = cursor, refused, l.now(), !sound
+	return nil
+}
+
+// known are the memories that the store had: of base or of the view.
+func (l *learner) known() []string {
+	ids := l.view.IDs()
+	for b := range l.bases() {
+		if _, viewed := l.view.Get(b.ID); !viewed {
+			ids = append(ids, b.ID)
+		}
+	}
+	return ids
+}
+
+// newest finds the time from which the next versions query goes on: that of the
+// newest version, or of the store's creation where there is none.
+func (l *learner) newest(ctx context.Context) (cursor time.Time, refused bool, err error) {
+	l.mu.Lock()
+	skip := l.refused && l.now().Sub(l.asked) < listEvery
+	if !skip {
+		l.asked = l.now()
+	}
+	l.mu.Unlock()
+	if skip {
+		return time.Time{}, true, nil
+	}
+	page, err := l.reader.Versions(ctx, store.VersionQuery{Limit: 1})
+	switch {
+	case errors.Is(err, store.ErrUnauthorized), errors.Is(err, store.ErrNotFound):
+		return time.Time{}, true, nil
+	case err != nil:
+		return time.Time{}, false, fmt.Errorf("newest version: %w", err)
+	case len(page.Versions) > 0:
+		return page.Versions[0].CreatedAt, false, nil
+	}
+	info, err := l.reader.Info(ctx)
+	if err != nil {
+		return time.Time{}, false, fmt.Errorf("store: %w", err)
+	}
+	return info.CreatedAt, false, nil
+}
+
+// confirm asks for memories one by one: those that exist are returned, those
+// that the store does not have any more are noted as gone.
+func (l *learner) confirm(ctx context.Context, ids []string) ([]store.Memory, error) {
+	var mu sync.Mutex
+	var found []store.Memory
+	var gone []string
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(maxFetches)
+	for _, id := range ids {
+		group.Go(func() error {
+			m, err := l.reader.Get(ctx, id)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case errors.Is(err, store.ErrNotFound):
+				gone = append(gone, id)
+			case err != nil:
+				return fmt.Errorf("memory %s: %w", id, err)
+			default:
+				found = append(found, m)
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	if len(gone) > 0 {
+		// A store that is gone has no memories either: that deletes nothing.
+		if _, err := l.reader.Info(ctx); err != nil && !errors.Is(err, context.Canceled) {
+			return nil, fmt.Errorf("store: %w", err)
+		}
+	}
+	for _, id := range gone {
+		l.view.Gone(id)
+	}
+	return found, nil
+}

@@ -1,0 +1,167 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"memfs/store"
+)
+
+// maxBackoff is the longest wait after failed passes, unless four intervals are
+// longer or the store asks for more (R14).
+const maxBackoff = 30 * time.Second
+
+// Status is what is known of a store's reconciliation.
+type Status struct {
+	// Last is the report of the last pass; zero before the first.
+	Last Report
+	// Error is why the last pass failed; nil if it did not. Failures counts
+	// the passes that failed since one succeeded.
+	Error    error
+	Failures int
+	// Next is when the next timed pass is due; zero while there is none.
+	Next time.Time
+	// Archived, Full and Frozen are states of the store: it takes no creates
+	// and updates; no creates; it refused our credential for a write.
+	Archived, Full, Frozen bool
+	// Hidden is how many memories cannot be shown as files (R12).
+	Hidden int
+}
+
+// line is what the loop knows of its passes.
+type line struct {
+	kick     chan struct{} // a pass is wanted
+	pulled   chan struct{} // there may be something to hydrate
+	last     Report
+	err      error
+	failures int
+	next     time.Time
+}
+
+// Status reports the present state.
+func (r *Reconciler) Status() Status {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return Status{Last: r.line.last, Error: r.line.err, Failures: r.line.failures, Next: r.line.next,
+		Archived: r.state.archived, Full: r.state.full > 0, Frozen: r.state.frozen, Hidden: r.view.Hidden()}
+}
+
+// Run makes a pass every interval, later and later while they fail, until ctx
+// ends. Requests that are going on then are cut off; what became of them is
+// found out by the next pass, of this process or another.
+func (r *Reconciler) Run(ctx context.Context) {
+	var helpers sync.WaitGroup
+	defer helpers.Wait()
+	if !r.o.NoHydrate {
+		helpers.Go(func() { r.hydrate(ctx) })
+	}
+	delay := r.o.Interval
+	for r.wait(ctx, delay) {
+		_, err := r.Pass(ctx, PassOptions{})
+		delay = r.delay(err)
+	}
+	r.setNext(time.Time{})
+	r.awaitSends(context.WithoutCancel(ctx))
+}
+
+// wait waits for the next pass: until delay is over, or one is wanted at once.
+// It reports false when ctx ends.
+func (r *Reconciler) wait(ctx context.Context, delay time.Duration) bool {
+	r.setNext(time.Now().Add(delay))
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-r.line.kick:
+		// Not more often than the shortest interval, whatever asks for it.
+		select {
+		case <-time.After(min(delay, MinInterval)):
+		case <-ctx.Done():
+		}
+	case <-ctx.Done():
+	}
+	return ctx.Err() == nil
+}
+
+// Nudge asks for a pass soon, for one who has seen that the view is not what
+// the store has (R2).
+func (r *Reconciler) Nudge() {
+	select {
+	case r.line.kick <- struct{}{}:
+	default:
+	}
+}
+
+// Sync makes a pass now that sends everything, and waits for it. It begins
+// after the call; one that is going on is waited for first.
+func (r *Reconciler) Sync(ctx context.Context, allowDeletes bool) (Report, error) {
+	return r.Pass(ctx, PassOptions{Everything: true, AllowDeletes: allowDeletes})
+}
+
+// Final makes the last pass, which sends everything, within ctx (R15). The
+// loop must have ended. What did not go out is in the report and stays in the
+// journal.
+func (r *Reconciler) Final(ctx context.Context) (Report, error) {
+	began := time.Now()
+	report, err := r.Pass(ctx, PassOptions{Everything: true})
+	switch {
+	case ctx.Err() != nil:
+		r.o.Log.Warn(fmt.Sprintf("final memory sync cut off after %s; what was not uploaded stays in the journal",
+			time.Since(began).Round(time.Second)),
+			zap.String("code", "final_cut_off"), zap.String("store", r.replica.Store().ID), zap.Strings("paths", report.Unsent),
+			zap.String("remedy", "the next attach of this store on this host sends it; so does memfs recover push"))
+	case len(report.Unsent) > 0:
+		r.o.Log.Warn("final memory sync left changes in the journal",
+			zap.String("code", "unsent"), zap.String("store", r.replica.Store().ID), zap.Strings("paths", report.Unsent),
+			zap.String("remedy", "the next attach of this store on this host sends them; so does memfs recover push"))
+	}
+	if report.HeldDeletes > 0 {
+		r.o.Log.Warn("held deletes are not sent", zap.String("code", "held_deletes"),
+			zap.String("store", r.replica.Store().ID), zap.Int("deletes", report.HeldDeletes),
+			zap.String("remedy", "delete again and run memfs sync --allow-deletes, or mount with --allow-mass-delete"))
+	}
+	return report, err
+}
+
+// delay is the time to the next pass: the interval, or after a failure twice
+// that with each further one, with jitter, so that many hosts do not come back
+// at the same moment.
+func (r *Reconciler) delay(err error) time.Duration {
+	r.mu.Lock()
+	failures := r.line.failures
+	r.mu.Unlock()
+	if failures == 0 {
+		return r.o.Interval
+	}
+	longest := max(4*r.o.Interval, maxBackoff)
+	delay := longest
+	if shift := failures - 1; shift < 8 {
+		delay = min(r.o.Interval<<shift, longest)
+	}
+	delay -= time.Duration(rand.Int64N(int64(delay)/4 + 1))
+	return max(delay, store.RetryAfter(err))
+}
+
+// record keeps how a pass ended.
+func (r *Reconciler) record(report Report, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.line.last, r.line.err = report, err
+	if err == nil {
+		r.line.failures = 0
+	} else if !errors.Is(err, context.Canceled) {
+		r.line.failures++
+	}
+}
+
+func (r *Reconciler) setNext(at time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.line.next = at
+}

@@ -1,0 +1,274 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"memfs/store"
+	"memfs/store/replica"
+)
+
+// maxRounds bounds the plans of one pass: what is due after them is left to the
+// next pass.
+const maxRounds = 6
+
+// PassOptions say how a pass goes.
+type PassOptions struct {
+	// Everything: nothing rests, and the pass waits for every request.
+	Everything bool
+	// AllowDeletes lets deletes through that the mass-delete guard holds.
+	AllowDeletes bool
+}
+
+// Report is what a pass did.
+type Report struct {
+	Began, Ended time.Time
+	// Pushed counts creates and updates, Deleted deletes in the store, Pulled
+	// changes of the tree that came from the store, Conflicts texts that lost.
+	Pushed, Deleted, Pulled, Conflicts int
+	// Refused and Held count the files that are not sent, after the pass.
+	Refused, Held int
+	// HeldDeletes counts the deletes that the guard holds, SuppressedDeletes
+	// those that the mode does. Neither are unsent edits (R8).
+	HeldDeletes, SuppressedDeletes int
+	// Requests is how many requests the store was asked.
+	Requests int
+	// Unsent are the paths of local changes that did not go out, sorted.
+	Unsent []string
+	// MarkerBad: the marker is missing or altered, and nothing was done (R13).
+	MarkerBad bool
+	// Wake is when the first of what rests is due; zero if nothing rests.
+	Wake time.Time
+}
+
+// Pass learns what changed in the store, and brings both sides together. An
+// error means that the store did not answer as it should; what could be done
+// was done, and is in the report.
+func (r *Reconciler) Pass(ctx context.Context, o PassOptions) (Report, error) {
+	p, err := r.begin(ctx, o)
+	if err != nil {
+		return Report{}, err
+	}
+	defer p.end()
+	before := r.count.Load()
+	err = p.run(ctx)
+	p.finish(ctx, err)
+	p.report.Requests = int(r.count.Load() - before)
+	p.report.Ended = time.Now()
+	r.record(p.report, err)
+	return p.report, err
+}
+
+// Attach fills the replica with what the store lists, before it is shown (R1).
+// Nothing is sent.
+func (r *Reconciler) Attach(ctx context.Context) error {
+	p, err := r.begin(ctx, PassOptions{})
+	if err != nil {
+		return err
+	}
+	defer p.end()
+	p.mute = true
+	r.nextEpoch()
+	if err := r.learner.list(ctx, nil, listParallel); err != nil {
+		return err
+	}
+	r.releaseSends()
+	return p.rounds(ctx)
+}
+
+// begin waits until no other pass goes on.
+func (r *Reconciler) begin(ctx context.Context, o PassOptions) (*passing, error) {
+	select {
+	case r.pass <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	p := &passing{Reconciler: r, o: o, failed: map[string]bool{}}
+	p.report.Began = time.Now()
+	return p, nil
+}
+
+func (p *passing) end() {
+	<-p.pass
+	if p.report.Pulled > 0 {
+		select {
+		case p.line.pulled <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// passing is one pass going on.
+type passing struct {
+	*Reconciler
+	o PassOptions
+	// mute: nothing is sent.
+	mute   bool
+	report Report
+	// plan is the last one; failed are the paths of sends that did not succeed.
+	plan   Result
+	failed map[string]bool
+	// again asks for another round: the store turned out to be other than the
+	// view said.
+	again bool
+}
+
+func (p *passing) run(ctx context.Context) error {
+	if p.o.Everything {
+		p.awaitSends(ctx)
+	}
+	p.nextEpoch()
+	if err := p.learner.learn(ctx, p.inFlight()); err != nil {
+		p.snapshotUnsent()
+		return err
+	}
+	p.releaseSends()
+	return p.rounds(ctx)
+}
+
+// rounds plans and carries out until nothing more is due at once.
+func (p *passing) rounds(ctx context.Context) error {
+	for range maxRounds {
+		p.again, p.report.Refused = false, 0
+		p.plan = Plan(p.input())
+		p.setGuard(p.plan.Guard)
+		if p.plan.MarkerBad {
+			p.tell.markerBad(p.replica.MountPath())
+			return nil
+		}
+		p.tell.markerGood()
+		if err := p.carryOut(ctx); err != nil {
+			return err
+		}
+		if !p.again && !p.plan.Again {
+			return nil
+		}
+	}
+	return nil
+}
+
+// carryOut does what the plan says.
+func (p *passing) carryOut(ctx context.Context) error {
+	for _, s := range p.plan.Settle {
+		if err := p.replica.Settle(s.Seq, s.Apply); err != nil {
+			return err
+		}
+	}
+	if err := p.applyChanges(ctx, p.plan.Changes); err != nil {
+		return err
+	}
+	for _, n := range p.plan.Notes {
+		p.tell.note(n, "")
+	}
+	p.showHeld()
+	p.tell.hidden(p.view.Hidden())
+	if p.mute || p.writes == nil {
+		return nil
+	}
+	return p.sendAll(ctx, p.plan.Sends)
+}
+
+// input gathers what a plan is made from. The requests in flight are looked up
+// first: what they change meanwhile is left alone by the plan.
+func (p *passing) input() Input {
+	in := Input{Policy: p.policy(p.o), View: p.view}
+	in.Remote = p.view.Pending(p.replica.Base)
+	ids := make([]string, 0, len(in.Remote))
+	var paths []string
+	for id, m := range in.Remote {
+		ids = append(ids, id)
+		if m != nil && Mappable(m.Path) {
+			paths = append(paths, m.Path)
+		}
+	}
+	in.Local = p.replica.Snapshot(ids, paths)
+	return in
+}
+
+// finish sums up.
+func (p *passing) finish(ctx context.Context, err error) {
+	p.report.MarkerBad = p.plan.MarkerBad
+	p.report.Wake = p.plan.Wake
+	p.report.HeldDeletes = len(p.plan.Deletes.Guarded)
+	p.report.SuppressedDeletes = len(p.plan.Deletes.Suppressed)
+	for _, h := range p.plan.Held {
+		switch h.Hold {
+		case Refused:
+			p.report.Refused++
+		default:
+			p.report.Held++
+		}
+		if h.Hold != ReadOnly {
+			p.failed[h.Path] = true
+		}
+	}
+	for path := range p.failed {
+		p.report.Unsent = append(p.report.Unsent, path)
+	}
+	slices.Sort(p.report.Unsent)
+	if !p.report.MarkerBad && ctx.Err() == nil {
+		p.tell.outcome(err, p.report)
+	}
+}
+
+// snapshotUnsent names what waits while the store cannot be asked.
+func (p *passing) snapshotUnsent() {
+	if p.writes == nil {
+		return
+	}
+	snap := p.replica.Snapshot(nil, nil)
+	for _, f := range snap.Files {
+		p.failed[f.Path] = true
+	}
+	for _, m := range snap.Memories {
+		switch {
+		case m.At != nil:
+			p.failed[m.At.Path] = true
+		case m.Carrier != nil:
+			p.failed[m.Carrier.Path] = true
+		case p.Reconciler.o.Deletions == DeletionsEnabled:
+			p.failed[m.Base.Path] = true
+		}
+	}
+}
+
+// setGuard keeps the guard's memory.
+func (r *Reconciler) setGuard(g Guard) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.state.guard = g
+}
+
+// storeGone reports whether the store itself is not there any more.
+func (r *Reconciler) storeGone(ctx context.Context) bool {
+	_, err := r.reads.Info(ctx)
+	return errors.Is(err, store.ErrNotFound)
+}
+
+// showHeld lets inspection see why a file is not sent.
+func (p *passing) showHeld() {
+	for _, h := range p.plan.Held {
+		state := replica.Held
+		switch h.Hold {
+		case ReadOnly:
+			continue
+		case Resting, InFlight:
+			state = replica.Dirty
+		case Refused:
+			state, h.Reason = replica.Refused, p.refusal(h.Path).Reason
+		case Failed:
+			p.tell.failedSave(h)
+		default:
+			p.tell.held(h)
+		}
+		p.replica.SetState(h.Ino, h.Gen, state, h.Reason)
+	}
+}
+
+func (r *Reconciler) refusal(path string) Refusal {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.state.refused[path]
+}

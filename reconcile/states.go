@@ -1,0 +1,75 @@
+package reconcile
+
+import (
+	"errors"
+	"time"
+
+	"memfs/store"
+	"memfs/store/replica"
+)
+
+// refuse remembers that the store will not take a content, or, where only the
+// path was sent, a name (R11).
+func (r *Reconciler) refuse(a Action, err error) {
+	refusal := Refusal{SHA: a.SHA, Name: !a.Content, Reason: err.Error()}
+	if errors.Is(err, store.ErrNotText) {
+		refusal.Reason = store.ErrNotText.Error()
+	}
+	r.mu.Lock()
+	r.state.refused[a.Local] = refusal
+	r.mu.Unlock()
+	r.replica.SetState(a.Ino, a.Gen, replica.Refused, refusal.Reason)
+	r.tell.rejected(a, refusal.Reason)
+}
+
+// forgive forgets a refusal once the store has taken what stands at the path.
+func (r *Reconciler) forgive(a Action) {
+	if !a.Content {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.state.refused, a.Local)
+}
+
+// atCap reports whether the store holds as many memories as it may.
+func (r *Reconciler) atCap() bool { return r.view.Len() >= r.o.MaxMemories }
+
+// setFull notes that the store takes no more memories than it has now.
+func (r *Reconciler) setFull() {
+	r.mu.Lock()
+	r.state.full, r.state.fullAt = max(r.view.Len(), 1), time.Now()
+	r.mu.Unlock()
+	r.tell.full(r.view.Len())
+}
+
+// setArchived notes that the store takes no creates and updates any more. That
+// is never taken back.
+func (r *Reconciler) setArchived() {
+	r.mu.Lock()
+	r.state.archived = true
+	r.mu.Unlock()
+	r.tell.archived()
+}
+
+func (r *Reconciler) setFrozen(frozen bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.state.frozen = frozen
+}
+
+func (r *Reconciler) isFrozen() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.state.frozen
+}
+
+// recordDelete counts a delete for the mass-delete guard.
+func (r *Reconciler) recordDelete(a Action) {
+	if !a.Counted {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.state.guard.Record(time.Now())
+}
