@@ -17,7 +17,7 @@ import (
 
 const (
 	storeID    = "memstore_01"
-	credential = "sk-ant-req-canary-0123456789"
+	credential = "sk-ant-api03-canary-0123456789"
 	at         = "2026-11-01T10:00:00.123456Z"
 )
 
