@@ -26,9 +26,9 @@ const (
 	// maxWrite is the largest request in bytes; a memory of the largest size
 	// is written in one.
 	maxWrite = 128 << 10
-	// maxBackground is how many readaheads may be under way. Reads of content
-	// that is not fetched wait here, and must not hold up the others; the
-	// kernel's own 12 would.
+	// maxBackground is how many readaheads may be under way. With three
+	// quarters of them waiting for content that is not fetched, everybody's
+	// reads would go page by page; of the kernel's own 12 that is 9.
 	maxBackground = 128
 )
 
@@ -43,6 +43,7 @@ func cachePolicy(o *fuse.MountOptions) {
 	o.MaxWrite = maxWrite
 	o.MaxBackground = maxBackground
 	o.ExtraCapabilities |= platformCapabilities
+	o.DisabledCapabilities |= fuse.CAP_PASSTHROUGH
 	// Locks kept by the kernel work: there is one mount of a replica.
 	o.EnableLocks = false
 	// All data is in memory; there is no file to splice from.

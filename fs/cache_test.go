@@ -1,10 +1,11 @@
-//go:build linux || darwin
+//go:build linux
 
 package fs
 
 import (
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -122,8 +123,6 @@ func TestCreateMeetsRemoteCreate(t *testing.T) {
 	m.put("/a", "remote")
 	require.False(t, exists(m.at("a")), "the kernel heard of it: this test proves nothing")
 
-	_, err := unix.Open(m.at("a"), unix.O_CREAT|unix.O_EXCL|unix.O_RDWR, 0o644)
-	assert.ErrorIs(t, err, unix.EEXIST)
 	fd, err := unix.Open(m.at("a"), unix.O_CREAT|unix.O_RDWR, 0o644)
 	require.NoError(t, err)
 	text := make([]byte, 10)
@@ -131,6 +130,11 @@ func TestCreateMeetsRemoteCreate(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "remote", string(text[:n]))
 	require.NoError(t, unix.Close(fd))
+
+	require.False(t, exists(m.at("b")))
+	m.put("/b", "remote")
+	_, err = unix.Open(m.at("b"), unix.O_CREAT|unix.O_EXCL|unix.O_RDWR, 0o644)
+	assert.ErrorIs(t, err, unix.EEXIST)
 }
 
 // TestChangesWhileDirectoriesAreInUse: notifications wait for the directory's
@@ -166,4 +170,38 @@ func TestChangesWhileDirectoriesAreInUse(t *testing.T) {
 	require.NoError(t, <-ended)
 	m.eventually("last text", func() bool { return len(m.read("d/a")) == 100 })
 	m.eventually("gone", func() bool { return !exists(m.at("d/new")) })
+}
+
+// TestR2_NoTornReads: while the text of a file changes remotely again and
+// again, each reader sees one version whole, at its own size.
+func TestR2_NoTornReads(t *testing.T) {
+	version := func(i int) string { return strings.Repeat(string(rune('a'+i%26)), 3000+i%7*1000) }
+	m := newMount(t, map[string]string{"/a": version(0)})
+	stop := make(chan struct{})
+	var readers sync.WaitGroup
+	for range 2 {
+		readers.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				text, err := os.ReadFile(m.at("a"))
+				if !assert.NoError(t, err) || !assert.NotEmpty(t, text) {
+					return
+				}
+				whole := strings.Repeat(string(text[:1]), len(text))
+				if !assert.True(t, whole == string(text), "two versions mixed") || !assert.Zero(t, len(text)%1000) {
+					return
+				}
+			}
+		})
+	}
+	for i := range 200 {
+		m.put("/a", version(i))
+	}
+	close(stop)
+	readers.Wait()
+	m.eventually("last version", func() bool { return m.read("a") == version(199) })
 }

@@ -1,9 +1,8 @@
-//go:build linux || darwin
+//go:build linux
 
 package fs
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -21,7 +20,8 @@ import (
 	"memfs/store/replica"
 )
 
-// childEnv carries the child's config as JSON.
+// childEnv makes the test binary a child, which reads its config as the first
+// line of its input.
 const childEnv = "MEMFS_FS_TEST_CHILD"
 
 const testStore = "memstore_01test"
@@ -31,6 +31,7 @@ type childConfig struct {
 	State  string
 	Files  map[string]string // what the store has
 	Strict bool
+	Others bool
 	// Unfetched leaves the contents in the store, which answers only after the
 	// order "answer".
 	Unfetched bool
@@ -64,17 +65,17 @@ type child struct {
 	versions int
 }
 
-func childMain(config string) int {
-	if err := runChild(config); err != nil {
+func childMain() int {
+	if err := runChild(json.NewDecoder(os.Stdin)); err != nil {
 		fmt.Fprintln(os.Stderr, "child:", err)
 		return 1
 	}
 	return 0
 }
 
-func runChild(config string) error {
+func runChild(in *json.Decoder) error {
 	var c childConfig
-	if err := json.Unmarshal([]byte(config), &c); err != nil {
+	if err := in.Decode(&c); err != nil {
 		return err
 	}
 	log, err := zap.NewDevelopment()
@@ -99,17 +100,20 @@ func runChild(config string) error {
 			return err
 		}
 	}
-	ch.mount, err = Mount(Options{Replica: ch.tree, Path: c.Path, StoreID: testStore, Strict: c.Strict, Log: log})
+	ch.mount, err = Mount(Options{Replica: ch.tree, Path: c.Path, StoreID: testStore, Strict: c.Strict, AllowOther: c.Others, Log: log})
 	if err != nil {
 		return errors.Join(err, tree.Close())
 	}
-	lines := make(chan string)
+	orders := make(chan order)
 	go func() {
-		in := bufio.NewScanner(os.Stdin)
-		for in.Scan() {
-			lines <- in.Text()
+		defer close(orders)
+		for {
+			var o order
+			if in.Decode(&o) != nil {
+				return
+			}
+			orders <- o
 		}
-		close(lines)
 	}()
 	out := json.NewEncoder(os.Stdout)
 	if err := out.Encode(reply{}); err != nil {
@@ -121,17 +125,13 @@ func runChild(config string) error {
 		case <-unmounted:
 			fmt.Fprintln(os.Stderr, "child: unmounted")
 			unmounted = nil
-		case line, more := <-lines:
+		case o, more := <-orders:
 			if !more {
 				ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 				defer cancel()
 				return errors.Join(ch.mount.Unmount(ctx), tree.Close())
 			}
-			var cmd order
-			if err := json.Unmarshal([]byte(line), &cmd); err != nil {
-				return err
-			}
-			if err := out.Encode(ch.do(tree, cmd)); err != nil {
+			if err := out.Encode(ch.do(tree, o)); err != nil {
 				return err
 			}
 		}

@@ -1,4 +1,4 @@
-//go:build linux || darwin
+//go:build linux
 
 package fs
 
@@ -39,6 +39,7 @@ func newMount(t *testing.T, files map[string]string, options ...func(*childConfi
 	needFUSE(t)
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
+	require.NoError(t, os.Chmod(filepath.Dir(dir), 0o755), "so that other users get as far as the mount")
 	config := childConfig{Path: filepath.Join(dir, "mnt"), State: filepath.Join(dir, "state"), Files: files}
 	for _, option := range options {
 		option(&config)
@@ -59,12 +60,10 @@ func needFUSE(t *testing.T) {
 
 func startChild(t *testing.T, config childConfig) *mounted {
 	t.Helper()
-	text, err := json.Marshal(config)
-	require.NoError(t, err)
 	m := &mounted{t: t, path: config.Path, config: config, command: exec.Command(os.Args[0])}
 	// Without GORACE a child of the race detector takes a second to exit.
-	m.command.Env = append(os.Environ(), childEnv+"="+string(text), "GORACE=atexit_sleep_ms=0")
-	m.in, err = m.command.StdinPipe()
+	m.command.Env = append(os.Environ(), childEnv+"=1", "GORACE=atexit_sleep_ms=0")
+	in, err := m.command.StdinPipe()
 	require.NoError(t, err)
 	stdout, err := m.command.StdoutPipe()
 	require.NoError(t, err)
@@ -79,7 +78,8 @@ func startChild(t *testing.T, config childConfig) *mounted {
 			t.Log("child: ", lines.Text())
 		}
 	}()
-	m.out = json.NewDecoder(stdout)
+	m.in, m.out = in, json.NewDecoder(stdout)
+	m.tell(config)
 	t.Cleanup(m.end)
 	return m
 }
@@ -118,11 +118,13 @@ func (m *mounted) reply() reply {
 // ask has the child do something and returns its answer.
 func (m *mounted) ask(o order) reply {
 	m.t.Helper()
-	line, err := json.Marshal(o)
-	require.NoError(m.t, err)
-	_, err = m.in.Write(append(line, '\n'))
-	require.NoError(m.t, err)
+	m.tell(o)
 	return m.reply()
+}
+
+func (m *mounted) tell(what any) {
+	m.t.Helper()
+	require.NoError(m.t, json.NewEncoder(m.in).Encode(what))
 }
 
 // do has the child do something that must work.
@@ -134,7 +136,10 @@ func (m *mounted) do(o order) reply {
 }
 
 // put is a change in the store that arrives.
-func (m *mounted) put(path, text string) { m.t.Helper(); m.do(order{Do: "put", Path: path, Text: text}) }
+func (m *mounted) put(path, text string) {
+	m.t.Helper()
+	m.do(order{Do: "put", Path: path, Text: text})
+}
 
 // at is a path in the mount.
 func (m *mounted) at(name string) string { return filepath.Join(m.path, name) }

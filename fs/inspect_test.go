@@ -93,7 +93,7 @@ func TestAttributesOfTheRoot(t *testing.T) {
 
 func TestR11_ForeignAttributesAreNotSupported(t *testing.T) {
 	m := newMount(t, map[string]string{"/a": "text"})
-	for _, name := range []string{"user.other", "security.capability", "security.selinux", "system.posix_acl_access", "trusted.x"} {
+	for _, name := range []string{"user.other", "security.capability", "security.selinux", "system.posix_acl_access"} {
 		_, err := getxattr(m.at("a"), name)
 		assert.ErrorIs(t, err, unix.ENOTSUP, name)
 	}

@@ -1,4 +1,4 @@
-//go:build linux || darwin
+//go:build linux
 
 package fs
 
@@ -12,8 +12,8 @@ import (
 // TestMain is also the way into the child that mounts: a process must not use
 // a mount that it serves.
 func TestMain(m *testing.M) {
-	if config := os.Getenv(childEnv); config != "" {
-		os.Exit(childMain(config))
+	if os.Getenv(childEnv) != "" {
+		os.Exit(childMain())
 	}
 	goleak.VerifyTestMain(m)
 }

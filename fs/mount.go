@@ -157,7 +157,7 @@ func (m *Mounted) serve(server *fuse.Server, verified <-chan struct{}) {
 	server.Serve()
 	<-verified
 	m.notifier.disarm()
-	if m.attached() {
+	if m.Attached() {
 		// The connection was aborted and left a dead mount behind.
 		if err := unmountLazily(m.path); err != nil {
 			m.log.Warn("dead mount left behind", zap.Error(err))

@@ -4,6 +4,7 @@ package fs
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -137,7 +138,7 @@ func TestKilledMountIsCleanedAway(t *testing.T) {
 func TestForeignUnmountIsNoticed(t *testing.T) {
 	m := newMount(t, map[string]string{"/a": "text"})
 	m.read("a")
-	require.NoError(t, unix.Unmount(m.path, 0))
+	require.NoError(t, unmount(m.path))
 	m.do(order{Do: "await", Timeout: soon})
 	m.do(order{Do: "unmount", Timeout: time.Second}) // nothing left to do, and no error
 }
@@ -209,7 +210,7 @@ func TestUnmountLeavesAnotherMountAlone(t *testing.T) {
 	held, err := os.Open(m.at("a"))
 	require.NoError(t, err)
 	defer held.Close()
-	require.NoError(t, unix.Unmount(m.path, unix.MNT_DETACH))
+	require.NoError(t, unmountLazily(m.path))
 	other := startChild(t, childConfig{Path: m.path, State: m.config.State + "2", Files: map[string]string{"/a": "other"}})
 	require.Empty(t, other.reply().Err)
 
@@ -228,22 +229,47 @@ func TestPanicIsEIOAndTheMountGoesOn(t *testing.T) {
 	m.write("a", "and writable")
 }
 
-// TestReadOfUnfetchedContentCanBeKilled: a reader that waits for the network
-// can be ended, and the others do not wait with it.
+// TestReadOfUnfetchedContentCanBeKilled: readers that wait for the network
+// can be ended, and however many there are, others do not wait with them, nor
+// are their reads cut into pages. The kernel interrupts direct reads only; in
+// the other ones it waits for the page by itself.
 func TestReadOfUnfetchedContentCanBeKilled(t *testing.T) {
-	m := newMount(t, map[string]string{"/a": "text", "/b": "other"}, func(c *childConfig) { c.Unfetched = true })
-	reader := exec.Command("cat", m.at("a"))
-	require.NoError(t, reader.Start())
-	m.eventually("asked", func() bool { return m.do(order{Do: "counts"}).Counts["read"] > 0 })
-	m.write("c", "writes go on")
-	assert.Equal(t, "writes go on", m.read("c"))
-	require.NoError(t, reader.Process.Kill())
-	err := reader.Wait()
-	assert.Equal(t, syscall.SIGKILL, reader.ProcessState.Sys().(syscall.WaitStatus).Signal(), "%v", err)
+	files := map[string]string{}
+	for i := range 30 {
+		files[fmt.Sprintf("/%02d", i)] = strings.Repeat(fmt.Sprintf("text %02d\n", i), 10_000)
+	}
+	m := newMount(t, files, func(c *childConfig) { c.Unfetched = true })
+	var readers []*exec.Cmd
+	for i := range 30 {
+		script := `exec cat "$1"`
+		if i%4 == 0 {
+			script = `exec dd if="$1" of=/dev/null iflag=direct status=none`
+		}
+		reader := exec.Command("sh", "-c", script, "sh", m.at(fmt.Sprintf("%02d", i)))
+		require.NoError(t, reader.Start())
+		readers = append(readers, reader)
+	}
+	asked := 0
+	m.eventually("all asked", func() bool { asked += m.do(order{Do: "counts"}).Counts["read"]; return asked >= 30 })
+	text := strings.Repeat("reads and writes go on", 4000)
+	m.write("local", text)
+	f, err := os.Open(m.at("local"))
+	require.NoError(t, err)
+	require.NoError(t, unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED))
+	require.NoError(t, f.Close())
+	m.do(order{Do: "counts"})
+	assert.Equal(t, text, m.read("local"))
+	assert.LessOrEqual(t, m.do(order{Do: "counts"}).Counts["read"], 2)
+	started := time.Now()
+	for _, reader := range readers {
+		require.NoError(t, reader.Process.Kill())
+		err := reader.Wait()
+		assert.Equal(t, syscall.SIGKILL, reader.ProcessState.Sys().(syscall.WaitStatus).Signal(), "%v", err)
+	}
+	assert.Less(t, time.Since(started), soon, "they waited for the fetch to time out")
 
 	m.do(order{Do: "answer"})
-	assert.Equal(t, "text", m.read("a"))
-	assert.Equal(t, "other", m.read("b"))
+	assert.Equal(t, files["/07"], m.read("07"))
 }
 
 // TestNothingLeaks: neither use nor remote changes cost goroutines.

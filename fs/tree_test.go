@@ -1,4 +1,4 @@
-//go:build linux || darwin
+//go:build linux
 
 package fs
 
@@ -150,6 +150,20 @@ func TestR12_EitherFormOfAName(t *testing.T) {
 	m.write(filepath.Join(dirD, "in"), "side")
 	assert.Equal(t, "side", m.read(filepath.Join(dirC, "in")))
 	assert.Equal(t, "side", m.read(filepath.Join(dirD, "in")))
+}
+
+// TestR12_OtherFormsAreNotCached: a remote change is told of under the kept
+// form only, and yet the other form never shows what was before.
+func TestR12_OtherFormsAreNotCached(t *testing.T) {
+	nfc, nfd := norm.NFC.String("é"), norm.NFD.String("é")
+	m := newMount(t, nil)
+	require.False(t, exists(m.at(nfd)))
+	m.put("/"+nfc, "first")
+	assert.Equal(t, "first", m.read(nfd))
+	m.put("/"+nfc, "second")
+	assert.Equal(t, "second", m.read(nfd))
+	m.do(order{Do: "drop", Path: "/" + nfc})
+	assert.False(t, exists(m.at(nfd)))
 }
 
 func TestGroupIsInherited(t *testing.T) {

@@ -61,7 +61,7 @@ func (m *Mounted) Unmount(ctx context.Context) error {
 	}
 	retry := time.NewTicker(busyRetry)
 	defer retry.Stop()
-	for m.attached() {
+	for m.Attached() {
 		err := unmount(m.path)
 		if err == nil {
 			break
@@ -96,8 +96,10 @@ func (m *Mounted) detach() error {
 	return busy
 }
 
-// attached reports whether this mount, and no other, is on top at its path.
-func (m *Mounted) attached() bool {
+// Attached reports whether this mount, and no other, is on top at its path. It
+// is false after somebody else unmounted it lazily, though it is served for as
+// long as somebody uses it (Done).
+func (m *Mounted) Attached() bool {
 	here, err := mountsAt(m.path)
 	return err == nil && len(here) > 0 && here[len(here)-1].device == m.device
 }

@@ -1,0 +1,71 @@
+//go:build linux
+
+package fs
+
+import (
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// nobody is an ordinary user.
+const nobody = 65534
+
+// asNobody runs a script in the mount as an ordinary user.
+func asNobody(t *testing.T, m *mounted, script string) error {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("only root can act as another user")
+	}
+	command := exec.Command("sh", "-ec", script, "sh", m.path)
+	command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	said, err := command.CombinedOutput()
+	t.Logf("%s: %v: %s", script, err, said)
+	return err
+}
+
+func TestR19_OthersAreKeptOut(t *testing.T) {
+	m := newMount(t, map[string]string{"/a": "text"})
+	assert.Error(t, asNobody(t, m, `cat "$1/a"`))
+	assert.Error(t, asNobody(t, m, `stat "$1"`))
+}
+
+func TestR19_OthersAreBoundByPermissions(t *testing.T) {
+	m := newMount(t, map[string]string{"/a": "text"}, func(c *childConfig) { c.Others = true })
+	assert.NoError(t, asNobody(t, m, `cat "$1/a"`))
+	assert.Error(t, asNobody(t, m, `echo x >> "$1/a"`))
+	assert.Error(t, asNobody(t, m, `rm -f "$1/a"`))
+	require.NoError(t, os.Chmod(m.path, 0o777))
+	assert.NoError(t, asNobody(t, m, `echo mine > "$1/b"; mkdir "$1/d"; cat "$1/b"`))
+	assert.EqualValues(t, nobody, m.stat("b").Uid)
+	assert.EqualValues(t, nobody, m.stat("d").Gid)
+	assert.Equal(t, "text", m.read("a"))
+}
+
+// TestPrivilegesAreDropped: the kernel leaves it to memfs to take the
+// set-user-ID and set-group-ID bits away.
+func TestPrivilegesAreDropped(t *testing.T) {
+	m := newMount(t, map[string]string{"/a": "text"}, func(c *childConfig) { c.Others = true })
+	const bits = unix.S_ISUID | unix.S_ISGID
+	privilege := func() {
+		require.NoError(t, unix.Chmod(m.at("a"), 0o777|bits))
+		require.EqualValues(t, bits, m.stat("a").Mode&bits)
+	}
+	for what, script := range map[string]string{"write": `printf x >> "$1/a"`, "truncate": `: > "$1/a"`} {
+		privilege()
+		require.NoError(t, asNobody(t, m, script))
+		assert.Zero(t, m.stat("a").Mode&bits, what)
+		assert.EqualValues(t, 0o777, m.stat("a").Mode&0o777)
+	}
+	privilege()
+	require.NoError(t, os.Chown(m.at("a"), nobody, nobody))
+	assert.Zero(t, m.stat("a").Mode&bits, "chown")
+	privilege()
+	m.write("a", "root may")
+	assert.EqualValues(t, bits, m.stat("a").Mode&bits)
+}
