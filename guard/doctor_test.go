@@ -41,7 +41,6 @@ func noDevice(err error) func(*guard.Facts) {
 }
 
 func TestJudge_Verdicts(t *testing.T) {
-	type edit = func(*guard.Facts)
 	for _, c := range []struct {
 		name    string
 		facts   guard.Facts

@@ -146,7 +146,7 @@ func volatile(path string) string {
 	if unix.Statfs(path, &st) != nil {
 		return ""
 	}
-	switch int64(st.Type) {
+	switch st.Type {
 	case unix.OVERLAYFS_SUPER_MAGIC:
 		return "overlay"
 	case unix.TMPFS_MAGIC:

@@ -17,7 +17,7 @@ type canned string
 
 func (c canned) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{
-		StatusCode: 200,
+		StatusCode: http.StatusOK,
 		Header:     http.Header{"Content-Type": {"application/json"}},
 		Body:       io.NopCloser(strings.NewReader(string(c))),
 	}, nil

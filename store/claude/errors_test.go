@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"errors"
 	"net/http"
 	"testing"
 	"time"
@@ -53,7 +54,7 @@ func TestRefused_EveryStatusOfTheContract(t *testing.T) {
 				store.ErrNotFound, store.ErrPrecondition, store.ErrConflict, store.ErrTooLarge, store.ErrInvalid, store.ErrFull,
 				store.ErrArchived, store.ErrUnauthorized, store.ErrUnavailable, store.ErrReadOnly, store.ErrProtocol,
 			} {
-				if other != c.want {
+				if !errors.Is(other, c.want) {
 					assert.NotErrorIs(t, err, other)
 				}
 			}

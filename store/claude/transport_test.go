@@ -98,10 +98,10 @@ func TestUnusableAnswers(t *testing.T) {
 		"cut JSON": rawJSON(`{"data":[{"id":"mem_1","content":"secret`),
 		"array":    rawJSON(`[]`),
 		"null":     rawJSON(`null`),
-		"no body":  func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(204) },
+		"no body":  func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) },
 		"redirect": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Location", "/elsewhere")
-			w.WriteHeader(307)
+			w.WriteHeader(http.StatusTemporaryRedirect)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
