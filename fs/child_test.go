@@ -152,6 +152,12 @@ func (ch *child) do(tree *replica.Replica, cmd order) (r reply) {
 			b.Path = cmd.To
 			return replica.Apply{Place: replica.MoveFile, ID: b.ID, Base: &b, Ino: f.Ino}
 		}, cmd.Path)
+	case "storm":
+		// Changes that go on until the child ends.
+		go func() {
+			for i := 0; ch.put(tree, cmd.Path, fmt.Sprint("version ", i)) == nil; i++ {
+			}
+		}()
 	case "answer":
 		close(ch.answer)
 	case "counts":
@@ -280,6 +286,9 @@ func (c *countingTree) ReadDir(ino replica.Ino, after uint64, max int) ([]replic
 
 func (c *countingTree) Read(ctx context.Context, ino replica.Ino, p []byte, off int64) (int, error) {
 	c.count("read")
+	if len(p) == os.Getpagesize() {
+		c.count("page")
+	}
 	n, err := c.Tree.Read(ctx, ino, p, off)
 	if bytes.Contains(p[:n], []byte("panic when read")) {
 		panic("a fault of memfs")
