@@ -18,7 +18,9 @@ const (
 	fileMode = 0o600
 )
 
-// open makes the directory if it is missing, opens it and checks it.
+// open makes the directory if it is missing, opens it and checks it. Its name
+// is durable then: also where it was made by a process that was killed before
+// it could see to that.
 func (d *Dir) open() error {
 	var handle *os.File
 	op := Op{Label: labelOpen, Kind: KindMkdir, Dir: filepath.Dir(d.path), Name: filepath.Base(d.path)}
@@ -26,7 +28,13 @@ func (d *Dir) open() error {
 		handle, err = d.openHandle()
 		return err
 	})
+	if err == nil {
+		err = d.syncParent()
+	}
 	if err != nil {
+		if handle != nil {
+			err = errors.Join(err, handle.Close())
+		}
 		return d.pathError(KindOpen, "", err)
 	}
 	// An old handle may still be in use; it is closed with the last of them.
@@ -91,7 +99,7 @@ func openDir(at int, name, path string) (*os.File, error) {
 	}
 	dir := os.NewFile(uintptr(fd), path)
 	if made {
-		err = errors.Join(unix.Fchmod(fd, dirMode), syncParent(at, path))
+		err = unix.Fchmod(fd, dirMode)
 	}
 	if err == nil {
 		err = checkDir(fd, path)
@@ -102,16 +110,25 @@ func openDir(at int, name, path string) (*os.File, error) {
 	return dir, nil
 }
 
-// syncParent makes the name of a new directory durable.
-func syncParent(at int, path string) error {
-	if at != unix.AT_FDCWD {
-		return unix.Fsync(at)
+func (d *Dir) syncParent() error {
+	if d.parent != nil {
+		return d.parent.Sync(labelOpen)
 	}
-	parent, err := os.Open(filepath.Dir(path))
+	parent := filepath.Dir(d.path)
+	return d.hook.run(Op{Label: labelOpen, Kind: KindSync, Dir: parent, Name: "."}, func() error { return syncDir(parent) })
+}
+
+// syncDir syncs a directory that is not ours. One that cannot be read cannot
+// be synced either; somebody else set it up.
+func syncDir(path string) error {
+	dir, err := os.Open(path)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
-	return errors.Join(parent.Sync(), parent.Close())
+	return errors.Join(dir.Sync(), dir.Close())
 }
 
 // checkDir refuses a directory that others own or have access to.
@@ -144,5 +161,5 @@ func makeAll(path string) error {
 	if err != nil {
 		return err
 	}
-	return dir.Close()
+	return errors.Join(dir.Close(), syncDir(filepath.Dir(path)))
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"memfs/store/replica/disk"
+	"memfs/store/replica/disk/disktest"
 )
 
 func open(t *testing.T, path string, hook disk.Hook) *disk.Dir {
@@ -37,6 +38,26 @@ func TestOpenMakesTheDirectoryAndItsParents(t *testing.T) {
 	assert.Equal(t, fs.FileMode(0o700), mode(t, path))
 	assert.Equal(t, fs.FileMode(0o700), mode(t, filepath.Dir(path)))
 	open(t, path, nil) // again, now that it is there
+}
+
+func TestR3_ADirectorysNameIsDurable(t *testing.T) {
+	faults := new(disktest.Faults)
+	path := filepath.Join(t.TempDir(), "state")
+	for range 2 { // once made, and once found: its maker may not have come to it
+		faults.Reset()
+		d := open(t, path, faults.Hook)
+		sub, err := d.Sub("sub")
+		require.NoError(t, err)
+		require.NoError(t, sub.Close())
+		var synced []string
+		for _, op := range faults.Seen("dir.open", disk.KindSync) {
+			synced = append(synced, op.Dir)
+		}
+		assert.Equal(t, []string{filepath.Dir(path), path}, synced)
+	}
+	faults.Add(disktest.Rule{Label: "dir.open", Kind: disk.KindSync, Fault: disk.Fault{Err: syscall.EIO}})
+	_, err := disk.Open(path, faults.Hook)
+	assert.ErrorIs(t, err, syscall.EIO)
 }
 
 // The umask belongs to the whole process, so each case runs in a child.

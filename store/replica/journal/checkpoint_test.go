@@ -218,6 +218,26 @@ func TestR16_AFaultAtAnyStepOfACheckpointLosesNothing(t *testing.T) {
 	}
 }
 
+// Until the new file's name is durable, power loss may bring the old file
+// back, which has nothing of what was appended to the new one.
+func TestR3_SyncWaitsForTheNewFilesName(t *testing.T) {
+	faults := new(disktest.Faults)
+	j, dir := create(t, faults.Hook, Options{})
+	appendAll(t, j, "a")
+	reached := false
+	var all sync.WaitGroup
+	faults.Add(disktest.Rule{Label: labelDirSync, Times: 1, Call: func(disk.Op) {
+		reached = true
+		appendAll(t, j, "b") // goes to the new file, without waiting
+		assert.False(t, j.syncing.TryLock(), "a sync could run now")
+		all.Go(func() { assert.NoError(t, j.Sync()) })
+	}})
+	require.NoError(t, checkpoint(j, "a"))
+	all.Wait()
+	require.True(t, reached)
+	requireReplay(t, dir, "a", "b")
+}
+
 func TestAppendsDoNotWaitForTheBulkOfACheckpoint(t *testing.T) {
 	faults := new(disktest.Faults)
 	j, dir := create(t, faults.Hook, Options{})

@@ -28,6 +28,17 @@ type powered struct {
 	texts    []string
 	synced   int
 	promises []promise
+	// late is called once, while a checkpoint syncs the bulk of the new file.
+	late func()
+}
+
+// hook records, and lets late have its turn.
+func (p *powered) hook(op disk.Op) disk.Fault {
+	if late := p.late; late != nil && op.Label == labelNewSync {
+		p.late = nil
+		late()
+	}
+	return p.disk.Hook(op)
 }
 
 func (p *powered) note() {
@@ -48,8 +59,17 @@ func (p *powered) sync(t require.TestingT) {
 	p.note()
 }
 
-// checkpoint runs one, with appends and a sync while it writes the bulk.
+// checkpoint runs one, with appends and perhaps a sync while it writes the
+// bulk, and again while it syncs that.
 func (p *powered) checkpoint(t require.TestingT, during int, syncToo bool) {
+	p.late = func() {
+		for range during {
+			p.append(t, 500)
+		}
+		if syncToo {
+			p.sync(t)
+		}
+	}
 	c, texts := p.j.BeginCheckpoint(), slices.Clone(p.texts)
 	require.NoError(t, c.Commit(func(yield func([]byte) bool) {
 		for range during {
@@ -97,7 +117,7 @@ func TestR3_PowerLossKeepsWhatWasSynced(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		require.NoError(rt, os.RemoveAll(root))
 		p := &powered{disk: disktest.NewRecorder(), root: root}
-		dir, err := disk.Open(root, p.disk.Hook)
+		dir, err := disk.Open(root, p.hook)
 		require.NoError(rt, err)
 		p.j, err = Create(dir, name, header, none, Options{SyncAfter: 1 << 62})
 		require.NoError(rt, err)
