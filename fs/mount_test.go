@@ -206,7 +206,7 @@ func TestBusyForAMoment(t *testing.T) {
 // TestUnmountWhileChangesArrive: the end waits for no notification that waits
 // for somebody who waits for the end.
 func TestUnmountWhileChangesArrive(t *testing.T) {
-	for range 5 {
+	for range 2 {
 		m := newMount(t, map[string]string{"/d/a": "text"})
 		m.do(order{Do: "storm", Path: "/d/a"})
 		for i := range 50 {
