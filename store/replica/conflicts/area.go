@@ -40,15 +40,19 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Area is the conflict area in one directory. It is safe for concurrent use.
+// tempAge is when an unfinished save is nobody's any more.
+const tempAge = time.Hour
+
+// Area is the conflict area in one directory. It is safe for concurrent use,
+// by several processes too.
 type Area struct {
 	dir  *disk.Dir
 	opts Options
 	mu   sync.Mutex // one change of the directory at a time
 }
 
-// Open takes over a directory that holds nothing else, and removes what
-// unfinished saves left in it.
+// Open opens the area in a directory that holds nothing else, and removes what
+// saves left in it that were cut off more than an hour ago.
 func Open(dir *disk.Dir, o Options) (*Area, error) {
 	if o.MaxAge == 0 {
 		o.MaxAge = DefaultMaxAge
@@ -59,7 +63,7 @@ func Open(dir *disk.Dir, o Options) (*Area, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if err := dir.RemoveTemps(labelDrop); err != nil {
+	if err := dir.RemoveTemps(labelDrop, tempAge); err != nil {
 		return nil, fmt.Errorf("open conflicts: %w", err)
 	}
 	return &Area{dir: dir, opts: o}, nil
@@ -77,10 +81,10 @@ func (a *Area) Save(e Entry, content []byte) (Entry, error) {
 	e.Local, e.Size = store.Hash(content), int64(len(content))
 	meta, err := encode(e)
 	if err == nil {
-		err = a.dir.WriteFile(labelSave, e.ID+textSuffix, content, true)
+		err = a.dir.WriteFile(labelSave, e.ID+metaSuffix, meta, true)
 	}
 	if err == nil {
-		err = a.dir.WriteFile(labelSave, e.ID+metaSuffix, meta, true)
+		err = a.dir.WriteFile(labelSave, e.ID+textSuffix, content, true)
 	}
 	if err != nil {
 		return Entry{}, fmt.Errorf("keep the losing text: %w", errors.Join(err, a.drop(e.ID)))

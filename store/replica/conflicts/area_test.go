@@ -228,6 +228,7 @@ func TestDamagedEntriesAreReportedAndKept(t *testing.T) {
 	require.NoError(t, os.Remove(filepath.Join(f.path, gone.ID+".json")))
 	noText := f.save(t, "no text")
 	require.NoError(t, os.Remove(filepath.Join(f.path, noText.ID+".txt")))
+	hasNoText := filepath.Join(f.path, noText.ID+".json")
 	require.NoError(t, os.WriteFile(filepath.Join(f.path, "foreign.txt"), nil, 0o600))
 
 	entries, err := f.List()
@@ -254,7 +255,18 @@ func TestDamagedEntriesAreReportedAndKept(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, dropped, len(ids))
 	assert.False(t, dropped[1].Time.IsZero())
+	assert.ElementsMatch(t, []string{"foreign.txt", noText.ID + ".json"}, f.files(t), "its text may be on its way")
+	age(t, hasNoText)
+	_, err = f.Expire()
+	require.NoError(t, err)
 	assert.Equal(t, []string{"foreign.txt"}, f.files(t))
+}
+
+// age makes a file two hours old.
+func age(t *testing.T, path string) {
+	t.Helper()
+	old := time.Now().Add(-2 * time.Hour)
+	require.NoError(t, os.Chtimes(path, old, old))
 }
 
 func TestOpenRemovesUnfinishedSaves(t *testing.T) {
@@ -267,6 +279,10 @@ func TestOpenRemovesUnfinishedSaves(t *testing.T) {
 	dir, err := disk.Open(f.path, nil)
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, dir.Close()) }()
+	_, err = conflicts.Open(dir, conflicts.Options{})
+	require.NoError(t, err)
+	require.Len(t, f.files(t), 1, "another process may be writing it")
+	age(t, filepath.Join(f.path, f.files(t)[0]))
 	_, err = conflicts.Open(dir, conflicts.Options{})
 	require.NoError(t, err)
 	assert.Empty(t, f.files(t))

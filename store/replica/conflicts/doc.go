@@ -4,5 +4,6 @@
 //
 // An entry is two files named by the entry's id, one with the text and one
 // with what is known about it. No name is made from a store's paths. The text
-// is written first, so that an entry whose description is there is complete.
+// is written last and removed first, so that there is an entry exactly where
+// there is a text.
 package conflicts

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"time"
 
 	"memfs/store"
 )
@@ -74,23 +75,27 @@ func (a *Area) Expire() (dropped []Entry, err error) {
 	return dropped, err
 }
 
-// dropDescriptions removes those whose text is not there: somebody removed it.
-// It needs mu.
+// dropDescriptions removes those that have been without a text for a while: a
+// save or a drop was cut off. It needs mu.
 func (a *Area) dropDescriptions(texts []string) error {
 	ids, err := a.ids(metaSuffix)
 	for _, id := range ids {
-		if _, found := slices.BinarySearch(texts, id); !found {
+		if _, found := slices.BinarySearch(texts, id); found {
+			continue
+		}
+		st, statErr := a.dir.Stat(labelRead, id+metaSuffix)
+		if statErr == nil && time.Since(st.Mtime) >= tempAge {
 			err = errors.Join(err, a.drop(id))
 		}
 	}
 	return err
 }
 
-// drop removes an entry's files, the description first: without it an entry is
-// not complete. It needs mu.
+// drop removes an entry's files, the text first: without it there is no entry.
+// It needs mu.
 func (a *Area) drop(id string) error {
 	var err error
-	for _, suffix := range []string{metaSuffix, textSuffix} {
+	for _, suffix := range []string{textSuffix, metaSuffix} {
 		removeErr := a.dir.Remove(labelDrop, id+suffix)
 		if removeErr != nil && !errors.Is(removeErr, fs.ErrNotExist) {
 			err = errors.Join(err, fmt.Errorf("drop conflict %s: %w", id, removeErr))

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -70,14 +71,19 @@ func (d *Dir) writeTemp(label, temp string, content []byte, durable bool) error 
 // finished, or never will.
 func IsTemp(name string) bool { return strings.HasPrefix(name, tempPrefix) }
 
-// RemoveTemps removes what unfinished WriteFiles left. Nobody may be writing
-// to the directory.
-func (d *Dir) RemoveTemps(label string) error {
+// RemoveTemps removes what unfinished WriteFiles left that is older than age.
+// Whoever shares the directory with other writers gives them time to finish.
+func (d *Dir) RemoveTemps(label string, age time.Duration) error {
 	names, err := d.List(label)
 	for _, name := range names {
-		if IsTemp(name) {
-			err = errors.Join(err, ignoreMissing(d.Remove(label, name)))
+		if !IsTemp(name) {
+			continue
 		}
+		st, statErr := d.Stat(label, name)
+		if statErr == nil && time.Since(st.Mtime) >= age {
+			statErr = d.Remove(label, name)
+		}
+		err = errors.Join(err, ignoreMissing(statErr))
 	}
 	return err
 }

@@ -32,7 +32,10 @@ func Open(path string, hook Hook) (*Dir, error) {
 		return nil, err
 	}
 	d := &Dir{path: path, hook: hook, opened: new(atomic.Uint64)}
-	return d, d.open()
+	if err := d.open(); err != nil {
+		return nil, err
+	}
+	return d, nil
 }
 
 // Sub opens the directory name within d, by the rules of Open.
@@ -41,7 +44,10 @@ func (d *Dir) Sub(name string) (*Dir, error) {
 	if err := checkName(name); err != nil {
 		return nil, d.pathError(KindMkdir, name, err)
 	}
-	return sub, sub.open()
+	if err := sub.open(); err != nil {
+		return nil, err
+	}
+	return sub, nil
 }
 
 // Path is where the directory was opened, for messages only.

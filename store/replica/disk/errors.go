@@ -54,5 +54,9 @@ func (d *Dir) pathError(kind Kind, name string, err error) error {
 	if err == nil || errors.As(err, &unsafe) || errors.As(err, &locked) {
 		return err
 	}
+	var inner *fs.PathError // package os has put its own
+	if errors.As(err, &inner) {
+		err = inner.Err
+	}
 	return &fs.PathError{Op: string(kind), Path: filepath.Join(d.path, name), Err: err}
 }

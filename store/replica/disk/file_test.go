@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -164,7 +165,11 @@ func TestRemoveTempsRemovesNothingElse(t *testing.T) {
 	require.Len(t, names, 2)
 	assert.True(t, disk.IsTemp(names[0]))
 
-	require.NoError(t, d.RemoveTemps("test"))
+	require.NoError(t, d.RemoveTemps("test", time.Hour))
+	names, err = d.List("test")
+	require.NoError(t, err)
+	require.Len(t, names, 2, "somebody may be writing it")
+	require.NoError(t, d.RemoveTemps("test", 0))
 	names, err = d.List("test")
 	require.NoError(t, err)
 	assert.Equal(t, []string{"file"}, names)

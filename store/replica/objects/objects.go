@@ -53,7 +53,7 @@ const (
 // Open takes over a directory that holds nothing else, and removes what
 // unfinished writes left in it.
 func Open(dir *disk.Dir) (*Store, error) {
-	if err := dir.RemoveTemps(labelRemove); err != nil {
+	if err := dir.RemoveTemps(labelRemove, 0); err != nil {
 		return nil, fmt.Errorf("open objects: %w", err)
 	}
 	return &Store{dir: dir, whole: map[store.SHA]state{}}, nil
