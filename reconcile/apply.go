@@ -123,7 +123,7 @@ func (p *passing) fetch(ctx context.Context, b replica.Base) error {
 		}
 		return nil // where there is no room it is fetched when it is read
 	default:
-		p.view.Put(m)
+		p.learnt(m)
 	}
 	p.askAgain()
 	return errStale

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"flag"
 	"path"
 	"path/filepath"
 	"strings"
@@ -19,7 +20,13 @@ import (
 	"memfs/store/replica"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	// Random histories are cheap: look at many. The command line can ask for more.
+	if err := flag.Set("rapid.checks", "3000"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // bench is a real replica and a fake store with a reconciler between them, in
 // a bubble of test time.

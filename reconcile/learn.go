@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"sync"
 	"time"
 
@@ -47,11 +48,15 @@ type learner struct {
 }
 
 // own notes a version that this host wrote, so that it is no news when it comes
-// back.
+// back. One that is older than what the next query asks for means that the
+// store's clock was set back.
 func (l *learner) own(version string, at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.seen[version] = at
+	if at.Before(l.cursor.Add(-overlap)) {
+		l.doubt = true
+	}
 }
 
 // distrust has the next learn list the whole store.
@@ -87,7 +92,7 @@ func (l *learner) learn(ctx context.Context, inFlight map[string]bool) error {
 
 // list learns from a full listing.
 func (l *learner) list(ctx context.Context, inFlight map[string]bool, list func(context.Context, store.Reader) (listing, error)) error {
-	cursor, refused, err := l.newest(ctx)
+	cursor, seen, err := l.newest(ctx, inFlight)
 	if err != nil {
 		return err
 	}
@@ -115,7 +120,8 @@ func (l *learner) list(ctx context.Context, inFlight map[string]bool, list func(
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	// What does not add up now, changed while it was listed: list again.
-	l.cursor, l.refused, l.listed, l.doubt = cursor, refused, l.now(), !sound
+	l.cursor, l.refused, l.listed, l.doubt = cursor, seen == nil, l.now(), !sound
+	maps.Copy(l.seen, seen)
 	return nil
 }
 
@@ -130,9 +136,11 @@ func (l *learner) known() []string {
 	return ids
 }
 
-// newest finds the time from which the next versions query goes on: that of the
-// newest version, or of the store's creation where there is none.
-func (l *learner) newest(ctx context.Context) (cursor time.Time, refused bool, err error) {
+// newest finds, before a listing, from when the next versions query goes on:
+// the time of the newest version, or of the store's creation where there is
+// none. The newest versions are seen: the listing will have what they made. seen
+// is nil where versions are refused.
+func (l *learner) newest(ctx context.Context, inFlight map[string]bool) (cursor time.Time, seen map[string]time.Time, err error) {
 	l.mu.Lock()
 	skip := l.refused && l.now().Sub(l.asked) < listEvery
 	if !skip {
@@ -140,22 +148,32 @@ func (l *learner) newest(ctx context.Context) (cursor time.Time, refused bool, e
 	}
 	l.mu.Unlock()
 	if skip {
-		return time.Time{}, true, nil
+		return time.Time{}, nil, nil
 	}
-	page, err := l.reader.Versions(ctx, store.VersionQuery{Limit: 1})
+	page, err := l.reader.Versions(ctx, store.VersionQuery{})
 	switch {
 	case errors.Is(err, store.ErrUnauthorized), errors.Is(err, store.ErrNotFound):
-		return time.Time{}, true, nil
+		return time.Time{}, nil, nil
 	case err != nil:
-		return time.Time{}, false, fmt.Errorf("newest version: %w", err)
-	case len(page.Versions) > 0:
-		return page.Versions[0].CreatedAt, false, nil
+		return time.Time{}, nil, fmt.Errorf("newest version: %w", err)
 	}
-	info, err := l.reader.Info(ctx)
-	if err != nil {
-		return time.Time{}, false, fmt.Errorf("store: %w", err)
+	seen = map[string]time.Time{}
+	for _, v := range page.Versions {
+		if !inFlight[v.MemoryID] {
+			seen[v.ID] = v.CreatedAt
+		}
+		if v.CreatedAt.After(cursor) {
+			cursor = v.CreatedAt
+		}
 	}
-	return info.CreatedAt, false, nil
+	if len(page.Versions) == 0 {
+		info, err := l.reader.Info(ctx)
+		if err != nil {
+			return time.Time{}, nil, fmt.Errorf("store: %w", err)
+		}
+		cursor = info.CreatedAt
+	}
+	return cursor, seen, nil
 }
 
 // confirm asks for memories one by one: those that exist are returned, those

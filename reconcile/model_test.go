@@ -439,10 +439,18 @@ func (w *world) words(a Action) string {
 }
 
 func requirePrefixFree(t require.TestingT, all []string) {
-	slices.Sort(all)
-	for i := range all {
-		for j := range i {
-			require.False(t, touches(all[i], all[j]), "%s and %s together", all[j], all[i])
+	taken := map[string]bool{}
+	for _, p := range all {
+		if taken[p] {
+			require.Fail(t, "one path twice", p)
+		}
+		taken[p] = true
+	}
+	for _, p := range all {
+		for _, dir := range above(p) {
+			if taken[dir] {
+				require.Fail(t, "a path under another", "%s and %s", dir, p)
+			}
 		}
 	}
 }

@@ -84,7 +84,7 @@ func (r *Reconciler) succeeded(seq uint64, a Action, m store.Memory) result {
 // accept settles a send as done, with the memory as the store has it.
 func (r *Reconciler) accept(seq uint64, a Action, m store.Memory) {
 	r.learner.own(m.VersionID, m.UpdatedAt)
-	r.view.Put(m)
+	r.learnt(m)
 	step := settlement(a, &m)
 	r.close(seq, &step)
 	r.forgive(a)
@@ -108,7 +108,7 @@ func (r *Reconciler) look(ctx context.Context, seq uint64, a Action, id string) 
 		r.accept(seq, a, m)
 		return result{sent: true, again: m.Path != a.Path}
 	}
-	r.view.Put(m)
+	r.learnt(m)
 	r.close(seq, nil)
 	return result{again: true}
 }

@@ -40,7 +40,7 @@ func (u *unit) restsUntil(interval time.Duration, now time.Time) time.Time {
 // since, is at rest. A time in the future means that the clock was set back;
 // nothing rests by such a time.
 func settles(last, since time.Time, interval time.Duration, now time.Time) time.Time {
-	if last.After(now) {
+	if last.IsZero() || last.After(now) {
 		return now
 	}
 	due := last.Add(quiet)

@@ -8,6 +8,13 @@ import (
 	"memfs/store/replica"
 )
 
+// learnt notes a memory's state that an answer told.
+func (r *Reconciler) learnt(m store.Memory) {
+	if !r.view.Put(m) {
+		r.learner.distrust()
+	}
+}
+
 // refuse remembers that the store will not take a content, or, where only the
 // path was sent, a name (R11).
 func (r *Reconciler) refuse(a Action, err error) {
