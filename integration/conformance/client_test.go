@@ -38,15 +38,19 @@ const (
 // client talks to the server under test: through the SDK, without its retries,
 // and with raw requests for what the SDK cannot say.
 type client struct {
-	api      anthropic.BetaMemoryStoreService
-	url, key string
-	store    string
+	api                         anthropic.BetaMemoryStoreService
+	sessions                    anthropic.BetaSessionService
+	work                        anthropic.BetaEnvironmentWorkService
+	url, key                    string
+	store                       string
+	environment, environmentKey string
 }
 
 func newClient(url, key string) *client {
+	options := []option.RequestOption{option.WithBaseURL(url), option.WithAPIKey(key), option.WithMaxRetries(0)}
 	return &client{
-		api: anthropic.NewBetaMemoryStoreService(option.WithBaseURL(url), option.WithAPIKey(key), option.WithMaxRetries(0)),
-		url: url, key: key,
+		api: anthropic.NewBetaMemoryStoreService(options...), sessions: anthropic.NewBetaSessionService(options...),
+		work: anthropic.NewBetaEnvironmentWorkService(options...), url: url, key: key,
 	}
 }
 
@@ -182,7 +186,9 @@ func (c *client) raw(t *testing.T, method, path, body string, headers ...string)
 	text, err := io.ReadAll(answer.Body)
 	require.NoError(t, err)
 	out := rawAnswer{status: answer.StatusCode, header: answer.Header, text: string(text)}
-	require.NoError(t, json.Unmarshal(text, &out.body), out.text)
+	if len(text) > 0 {
+		require.NoError(t, json.Unmarshal(text, &out.body), out.text)
+	}
 	return out
 }
 

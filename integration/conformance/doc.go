@@ -1,5 +1,5 @@
 // Package conformance holds one suite of tests that any server of the
-// memory-store API must pass. Its client is the official Go SDK, so that what
+// memory-store API, and of the work queue, must pass. Its client is the official Go SDK, so that what
 // it proves holds for real clients.
 //
 // Without settings it serves store/local on the loopback interface and runs
@@ -7,6 +7,10 @@
 //
 //	MEMFS_CONFORMANCE_URL     the base URL of a running server
 //	MEMFS_CONFORMANCE_KEY     the credential for it
+//	MEMFS_CONFORMANCE_ENVIRONMENT, MEMFS_CONFORMANCE_ENVIRONMENT_KEY
+//	                          an environment of it that nobody else serves, and
+//	                          its key; without them the sessions and the work
+//	                          queue are not checked
 //	MEMFS_CONFORMANCE_STORES  comma-separated ids of empty stores to use up, one
 //	                          a check. Then only memories and the reading of
 //	                          versions are checked: stores are neither made nor

@@ -12,7 +12,9 @@ type check struct {
 	// full: needs more than memories and the reading of versions, or is about a
 	// choice that the API leaves open and that store/local makes.
 	full bool
-	run  func(*testing.T, *client)
+	// queue: needs sessions and the work queue.
+	queue bool
+	run   func(*testing.T, *client)
 }
 
 func TestConformance(t *testing.T) {
@@ -21,8 +23,9 @@ func TestConformance(t *testing.T) {
 	for _, c := range slices.Concat(
 		createChecks(), getChecks(), listChecks(), depthChecks(), pageChecks(), updateChecks(), renameChecks(), deleteChecks(),
 		versionChecks(), filterChecks(), redactChecks(), storeChecks(), archiveChecks(), protocolChecks(), raceChecks(),
+		sessionChecks(), workChecks(),
 	) {
-		if c.full && !server.full() {
+		if c.full && !server.full() || c.queue && server.environmentKey == "" {
 			continue
 		}
 		ran++

@@ -20,6 +20,8 @@ import (
 // target is the server under test.
 type target struct {
 	url, key string
+	// Of the work queue; empty if there is none to check.
+	environment, environmentKey string
 	// stores are the empty stores left to use; nil if the suite makes its own.
 	stores []string
 	given  bool
@@ -31,6 +33,7 @@ func (s *target) full() bool { return !s.given }
 // client returns a client with an empty store.
 func (s *target) client(t *testing.T) *client {
 	c := newClient(s.url, s.key)
+	c.environment, c.environmentKey = s.environment, s.environmentKey
 	if !s.given {
 		c.store = c.makeStore(t)
 		return c
@@ -45,7 +48,10 @@ func startTarget(t *testing.T) *target {
 		return startFake(t, program)
 	}
 	if url := os.Getenv("MEMFS_CONFORMANCE_URL"); url != "" {
-		s := &target{url: url, key: os.Getenv("MEMFS_CONFORMANCE_KEY")}
+		s := &target{
+			url: url, key: os.Getenv("MEMFS_CONFORMANCE_KEY"),
+			environment: os.Getenv("MEMFS_CONFORMANCE_ENVIRONMENT"), environmentKey: os.Getenv("MEMFS_CONFORMANCE_ENVIRONMENT_KEY"),
+		}
 		if stores := os.Getenv("MEMFS_CONFORMANCE_STORES"); stores != "" {
 			s.stores, s.given = strings.Split(stores, ","), true
 		}
@@ -56,7 +62,10 @@ func startTarget(t *testing.T) *target {
 	t.Cleanup(func() { require.NoError(t, server.Close()) })
 	web := httptest.NewServer(server.Handler())
 	t.Cleanup(web.Close)
-	return &target{url: web.URL, key: "sk-ant-api-conformance"}
+	return &target{
+		url: web.URL, key: "sk-ant-api-conformance",
+		environment: local.DefaultEnvironment, environmentKey: server.EnvironmentKey(),
+	}
 }
 
 // startFake starts the independent server with as many stores as the suite can

@@ -182,14 +182,15 @@ func filterChecks() []check {
 			require.NotContains(t, ask("lte", at.Add(-time.Nanosecond)), all[2].ID)
 			require.Contains(t, ask("lte", at.Add(time.Nanosecond)), all[2].ID)
 		}},
-		{name: "versions by actor", full: true, run: func(t *testing.T, c *client) {
+		{name: "versions by actor", full: true, queue: true, run: func(t *testing.T, c *client) {
 			api := c.create(t, "/api", "x")
-			session := newClient(c.url, "sk-ant-req-some-session")
-			session.store = c.store
-			m := session.create(t, "/session", "x")
+			session := c.startSession(t, readWrite)
+			item, inside := c.claim(t)
+			require.Equal(t, session.ID, item.Data.ID)
+			m := inside.create(t, "/session", "x")
 			all := c.history(t, histParams{})
 			require.Equal(t, "session_actor", all[0].CreatedBy.Type)
-			require.Regexp(t, "^sesn_", all[0].CreatedBy.SessionID)
+			require.Equal(t, session.ID, all[0].CreatedBy.SessionID)
 			require.Equal(t, "api_actor", all[1].CreatedBy.Type)
 			require.Regexp(t, "^apikey_", all[1].CreatedBy.APIKeyID)
 			require.Equal(t, []string{m.MemoryVersionID}, ids(c.history(t, histParams{SessionID: anthropic.String(all[0].CreatedBy.SessionID)})))

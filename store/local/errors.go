@@ -8,8 +8,12 @@ import (
 	"memfs/store"
 )
 
-// errTooLarge: the body of a request is larger than any legal one.
-var errTooLarge = errors.New("request body too large")
+var (
+	// errTooLarge: the body of a request is larger than any legal one.
+	errTooLarge = errors.New("request body too large")
+	// errForbidden: the credential is good, but not for this object.
+	errForbidden = errors.New("not permitted")
+)
 
 // failure is an error as the API writes it.
 type failure struct {
@@ -18,6 +22,7 @@ type failure struct {
 	Message  string  `json:"message"`
 	MemoryID *string `json:"conflicting_memory_id,omitzero"`
 	Path     *string `json:"conflicting_path,omitzero"`
+	Details  any     `json:"details,omitzero"`
 }
 
 // envelope is the body of an answer that is not a success.
@@ -47,12 +52,17 @@ func failureOf(err error) failure {
 			MemoryID: &taken.ID, Path: &taken.Path,
 		}
 	}
+	var lost *leaseLostError
+	if errors.As(err, &lost) {
+		return failure{status: http.StatusPreconditionFailed, Type: "invalid_request_error", Message: err.Error(), Details: lost.details()}
+	}
 	for _, row := range []struct {
 		err    error
 		status int
 		kind   string
 	}{
 		{store.ErrUnauthorized, http.StatusUnauthorized, "authentication_error"},
+		{errForbidden, http.StatusForbidden, "permission_error"},
 		{store.ErrNotFound, http.StatusNotFound, "not_found_error"},
 		{store.ErrPrecondition, http.StatusConflict, "memory_precondition_failed_error"},
 		{store.ErrConflict, http.StatusConflict, "conflict_error"},

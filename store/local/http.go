@@ -13,12 +13,10 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"go.uber.org/zap"
-
-	"memfs/store"
 )
 
 // The beta headers of the API. A request to a memory endpoint carries exactly
-// one of them.
+// one of them, one to the other endpoints agentsBeta.
 const (
 	memoryBeta = "agent-memory-2026-07-22"
 	agentsBeta = "managed-agents-2026-04-01"
@@ -33,36 +31,70 @@ type call struct {
 	request *http.Request
 	query   url.Values
 	body    []byte
-	actor   store.Actor
+	caller
 }
 
-// endpoint answers one call with the object to be sent, or an error that
-// failureOf knows.
+// endpoint answers one call with the object to be sent (or a reply that sends
+// itself), or an error that failureOf knows.
 type endpoint func(*call) (any, error)
+
+// reply is an answer that is not one JSON object. The header says already
+// which request it answers.
+type reply interface {
+	send(w http.ResponseWriter, r *http.Request)
+}
+
+// noContent is an answer without a body, as the API gives one to a stop.
+type noContent struct{}
+
+func (noContent) send(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }
 
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	s.routeStores(mux)
 	s.routeMemories(mux)
 	s.routeVersions(mux)
+	s.routeSessions(mux)
+	s.routeWork(mux)
 	mux.Handle("/", s.serve(func(c *call) (any, error) {
 		return nil, unknown("endpoint", c.request.Method+" "+c.request.URL.Path)
 	}))
 	return mux
 }
 
-// serveMemory is serve for the endpoints of memory stores: with their beta
-// rule and credentials.
+// serveMemory is serve for the endpoints of one store and its memories: with
+// their beta rule and credentials.
 func (s *Server) serveMemory(f endpoint) http.Handler {
+	return s.serveFor(apiKey|sessionsToken, checkMemoryBeta, func(c *call) (any, error) {
+		if err := c.checkStore(); err != nil {
+			return nil, err
+		}
+		return f(c)
+	})
+}
+
+// serveStores is serve for the endpoints of all stores, and for those that
+// change one itself.
+func (s *Server) serveStores(f endpoint) http.Handler {
+	return s.serveFor(apiKey, checkMemoryBeta, f)
+}
+
+// serveAgents is serve for the endpoints of sessions and of the work queue,
+// which take the credentials in allowed.
+func (s *Server) serveAgents(allowed role, f endpoint) http.Handler {
+	return s.serveFor(allowed, checkAgentsBeta, f)
+}
+
+func (s *Server) serveFor(allowed role, checkBeta func(http.Header) error, f endpoint) http.Handler {
 	return s.serve(func(c *call) (any, error) {
 		if err := checkBeta(c.request.Header); err != nil {
 			return nil, err
 		}
-		actor, err := s.authenticate(c.request)
+		who, err := s.authenticate(c.request, allowed)
 		if err != nil {
 			return nil, err
 		}
-		c.actor = actor
+		c.caller = who
 		return f(c)
 	})
 }
@@ -81,8 +113,12 @@ func (s *Server) serve(f endpoint) http.Handler {
 			status, answer = f.status, envelope{Type: "error", Error: f, RequestID: id}
 		}
 		s.log(r, id, status, err)
-		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("request-id", id)
+		if own, ok := answer.(reply); ok && err == nil {
+			own.send(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(status)
 		_ = json.MarshalWrite(w, answer) // only fails when the client is gone
 	})
@@ -122,9 +158,12 @@ func (s *Server) log(r *http.Request, id string, status int, err error) {
 
 func (c *call) context() context.Context { return c.request.Context() }
 
-func (c *call) storeID() string   { return c.request.PathValue("store") }
-func (c *call) memoryID() string  { return c.request.PathValue("memory") }
-func (c *call) versionID() string { return c.request.PathValue("version") }
+func (c *call) storeID() string     { return c.request.PathValue("store") }
+func (c *call) memoryID() string    { return c.request.PathValue("memory") }
+func (c *call) versionID() string   { return c.request.PathValue("version") }
+func (c *call) sessionID() string   { return c.request.PathValue("session") }
+func (c *call) environment() string { return c.request.PathValue("environment") }
+func (c *call) workID() string      { return c.request.PathValue("work") }
 
 // decode reads the body into the struct that v points to: one JSON object,
 // valid Unicode, no name twice and none that v lacks.
@@ -150,16 +189,26 @@ func (c *call) decodeNothing() error {
 	return c.decode(&struct{}{})
 }
 
-func checkBeta(h http.Header) error {
-	var betas []string
+func checkMemoryBeta(h http.Header) error {
+	betas := betasOf(h)
+	if slices.Contains(betas, memoryBeta) == slices.Contains(betas, agentsBeta) {
+		return invalid("anthropic-beta must name one of %s and %s, not both", memoryBeta, agentsBeta)
+	}
+	return nil
+}
+
+func checkAgentsBeta(h http.Header) error {
+	if !slices.Contains(betasOf(h), agentsBeta) {
+		return invalid("anthropic-beta must name %s", agentsBeta)
+	}
+	return nil
+}
+
+func betasOf(h http.Header) (betas []string) {
 	for _, line := range h.Values("anthropic-beta") {
 		for beta := range strings.SplitSeq(line, ",") {
 			betas = append(betas, strings.TrimSpace(beta))
 		}
 	}
-	memory, agents := slices.Contains(betas, memoryBeta), slices.Contains(betas, agentsBeta)
-	if memory == agents {
-		return invalid("anthropic-beta must name one of %s and %s, not both", memoryBeta, agentsBeta)
-	}
-	return nil
+	return betas
 }

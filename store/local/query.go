@@ -14,10 +14,13 @@ const defaultPage = 20
 // stamp is a time in microseconds since 1970.
 type stamp int64
 
-// MarshalText writes RFC 3339 in UTC, always with microseconds.
-func (s stamp) MarshalText() ([]byte, error) {
-	return time.UnixMicro(int64(s)).UTC().AppendFormat(nil, "2006-01-02T15:04:05.000000Z"), nil
+// String is RFC 3339 in UTC, always with microseconds.
+func (s stamp) String() string {
+	return time.UnixMicro(int64(s)).UTC().Format("2006-01-02T15:04:05.000000Z")
 }
+
+// MarshalText writes what String returns.
+func (s stamp) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // full reads the view parameter: whether contents are asked for.
 func (c *call) full(byDefault bool) (bool, error) {
@@ -35,18 +38,24 @@ func (c *call) full(byDefault bool) (bool, error) {
 
 // limit reads the page size. A full page is capped without a word.
 func (c *call) limit(full bool) (int, error) {
-	limit := defaultPage
-	if text := c.query.Get("limit"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 || n > store.MaxBasicPage {
-			return 0, invalid("limit %q is not within 1..%d", text, store.MaxBasicPage)
-		}
-		limit = n
-	}
+	limit, err := c.number("limit", defaultPage, 1, store.MaxBasicPage)
 	if full {
 		limit = min(limit, store.MaxFullPage)
 	}
-	return limit, nil
+	return limit, err
+}
+
+// number reads a whole number within least..most.
+func (c *call) number(name string, byDefault, least, most int) (int, error) {
+	text := c.query.Get(name)
+	if text == "" {
+		return byDefault, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < least || n > most {
+		return 0, invalid("%s %q is not within %d..%d", name, text, least, most)
+	}
+	return n, nil
 }
 
 // flag reads a boolean parameter, false when absent.

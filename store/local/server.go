@@ -1,6 +1,7 @@
 package local
 
 import (
+	"crypto/rand"
 	"database/sql"
 	"fmt"
 	"net/http"
@@ -12,8 +13,18 @@ import (
 	"memfs/store"
 )
 
+// The settings where Options say nothing.
+const (
+	// DefaultEnvironment is the environment of sessions that name none.
+	DefaultEnvironment = "env_local"
+	// DefaultLeaseTTL is the API's.
+	DefaultLeaseTTL = 5 * time.Minute
+	// DefaultMountRoot is where the API mounts stores.
+	DefaultMountRoot = "/mnt/memory"
+)
+
 // Options are the settings of a Server. The zero value serves with the API's
-// limits and accepts any credential.
+// limits and accepts any API key.
 type Options struct {
 	// MaxContent is the largest content in bytes: 0 for store.MaxContent, which
 	// is also the most it can be.
@@ -24,9 +35,18 @@ type Options struct {
 	// MaxMemories is how many memories one store may hold: 0 for
 	// store.DefaultMaxMemories.
 	MaxMemories int
-	// Credential is the only credential accepted; "" accepts any. A request
-	// without one is refused either way.
+	// Credential is the only API key accepted; "" accepts any. A request
+	// without a credential is refused either way.
 	Credential string
+	// EnvironmentKey opens the work queues of all environments; "" for a new
+	// random one (see Server.EnvironmentKey).
+	EnvironmentKey string
+	// LeaseTTL is how long a worker keeps a work item without a heartbeat, at
+	// least a second: 0 for DefaultLeaseTTL.
+	LeaseTTL time.Duration
+	// MountRoot is the directory that the mount paths of sessions' stores are
+	// in: "" for DefaultMountRoot.
+	MountRoot string
 	// Now is the clock; nil for time.Now.
 	Now func() time.Time
 	// Log gets one line a request at debug level and failures of the server
@@ -40,6 +60,7 @@ type Server struct {
 	options Options
 	db      *sql.DB
 	handler http.Handler
+	agents  *agents
 	// writing makes writers of this process queue up here, in order, instead of
 	// polling for SQLite's lock.
 	writing sync.Mutex
@@ -56,7 +77,7 @@ func Open(dir string, o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("local store in %s: %w", dir, err)
 	}
-	s := &Server{options: o, db: db}
+	s := &Server{options: o, db: db, agents: newAgents(o)}
 	s.handler = s.routes()
 	return s, nil
 }
@@ -64,8 +85,17 @@ func Open(dir string, o Options) (*Server, error) {
 // Handler serves the API.
 func (s *Server) Handler() http.Handler { return s.handler }
 
+// EnvironmentKey is the key that workers poll with: ANTHROPIC_ENVIRONMENT_KEY.
+func (s *Server) EnvironmentKey() string { return s.options.EnvironmentKey }
+
+// EndStreams ends the requests that wait for something to happen: event
+// streams and polls. An HTTP server that shuts down calls it first
+// (http.Server.RegisterOnShutdown), since it waits for them.
+func (s *Server) EndStreams() { s.agents.close() }
+
 // Close ends the server. Requests must have ended: what is still running fails.
 func (s *Server) Close() error {
+	s.EndStreams()
 	if err := s.db.Close(); err != nil {
 		return fmt.Errorf("close local store: %w", err)
 	}
@@ -90,6 +120,18 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.MaxMemories < 0 {
 		return o, fmt.Errorf("local store: limit of %d memories is negative", o.MaxMemories)
+	}
+	if o.EnvironmentKey == "" {
+		o.EnvironmentKey = environmentKeyPrefix + rand.Text()
+	}
+	if o.LeaseTTL == 0 {
+		o.LeaseTTL = DefaultLeaseTTL
+	}
+	if o.LeaseTTL < time.Second {
+		return o, fmt.Errorf("local store: a lease of %s is shorter than a second", o.LeaseTTL)
+	}
+	if o.MountRoot == "" {
+		o.MountRoot = DefaultMountRoot
 	}
 	if o.Now == nil {
 		o.Now = time.Now

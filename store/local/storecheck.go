@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of a store's description, in characters; the API counts so.
+// Limits of what describes a store, and of metadata, in characters; the API
+// counts so.
 const (
 	maxName          = 255
 	maxDescription   = 1_024
@@ -26,10 +27,15 @@ func (st storeObject) check() error {
 	if n := utf8.RuneCountInString(st.Description); n > maxDescription {
 		return invalid("description has %d characters, at most %d", n, maxDescription)
 	}
-	if len(st.Metadata) > maxPairs {
-		return invalid("metadata has %d pairs, at most %d", len(st.Metadata), maxPairs)
+	return checkMetadata(st.Metadata)
+}
+
+// checkMetadata applies the API's rules for metadata, of any object.
+func checkMetadata(metadata map[string]string) error {
+	if len(metadata) > maxPairs {
+		return invalid("metadata has %d pairs, at most %d", len(metadata), maxPairs)
 	}
-	for key, value := range st.Metadata {
+	for key, value := range metadata {
 		if n := utf8.RuneCountInString(key); n < 1 || n > maxMetadataKey {
 			return invalid("a metadata key has %d characters, want 1..%d", n, maxMetadataKey)
 		}

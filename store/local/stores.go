@@ -39,12 +39,12 @@ type deletedObject struct {
 const storeColumns = "id, name, description, metadata, created, updated, archived, latest, memories"
 
 func (s *Server) routeStores(mux *http.ServeMux) {
-	mux.Handle("POST /v1/memory_stores", s.serveMemory(s.createStore))
-	mux.Handle("GET /v1/memory_stores", s.serveMemory(s.listStores))
+	mux.Handle("POST /v1/memory_stores", s.serveStores(s.createStore))
+	mux.Handle("GET /v1/memory_stores", s.serveStores(s.listStores))
 	mux.Handle("GET /v1/memory_stores/{store}", s.serveMemory(s.getStore))
-	mux.Handle("POST /v1/memory_stores/{store}", s.serveMemory(s.updateStore))
-	mux.Handle("DELETE /v1/memory_stores/{store}", s.serveMemory(s.deleteStore))
-	mux.Handle("POST /v1/memory_stores/{store}/archive", s.serveMemory(s.archiveStore))
+	mux.Handle("POST /v1/memory_stores/{store}", s.serveStores(s.updateStore))
+	mux.Handle("DELETE /v1/memory_stores/{store}", s.serveStores(s.deleteStore))
+	mux.Handle("POST /v1/memory_stores/{store}/archive", s.serveStores(s.archiveStore))
 }
 
 // storeBody is what a request says of a store; nil is left as it is.
