@@ -150,3 +150,16 @@ func TestReadReportsTheDisksErrors(t *testing.T) {
 	_, err := Read(dir, name, func([]byte) error { return nil })
 	assert.ErrorIs(t, err, errInjected)
 }
+
+func TestReadHeaderChangesNothing(t *testing.T) {
+	_, dir := create(t, nil, Options{})
+	require.NoError(t, dir.WriteFile("test", name+tempSuffix, []byte("a checkpoint of another process"), false))
+	h, err := ReadHeader(dir, name)
+	require.NoError(t, err)
+	assert.Equal(t, header, h)
+	assert.Equal(t, []string{name, name + tempSuffix}, names(t, dir))
+	_, err = ReadHeader(dir, name+tempSuffix)
+	assert.ErrorIs(t, err, ErrHeader)
+	_, err = ReadHeader(dir, "none")
+	assert.ErrorIs(t, err, fs.ErrNotExist)
+}
