@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"sync"
 
 	"go.uber.org/zap"
 
@@ -42,17 +43,22 @@ func (r *Replica) Checkpoint() error {
 	return r.sweep(used)
 }
 
-// sweep removes the objects that nothing refers to.
+// sweep removes the objects that neither the checkpoint nor a file refers to.
+// What files refer to is looked up once the sweep has begun: it leaves alone
+// what comes from then on.
 func (r *Replica) sweep(used map[store.SHA]struct{}) error {
-	r.mu.RLock()
-	for _, n := range r.tree.nodes {
-		used[n.content.sha] = struct{}{}
-		if n.before != nil {
-			used[n.before.sha] = struct{}{}
+	addPresent := sync.OnceFunc(func() {
+		r.mu.RLock()
+		defer r.mu.RUnlock()
+		for _, n := range r.tree.nodes {
+			used[n.content.sha] = struct{}{}
+			if n.before != nil {
+				used[n.before.sha] = struct{}{}
+			}
 		}
-	}
-	r.mu.RUnlock()
+	})
 	return r.objects.Sweep(func(sha store.SHA) bool {
+		addPresent()
 		_, keep := used[sha]
 		return keep
 	})
@@ -222,9 +228,12 @@ func (r *Replica) compact() {
 	}
 }
 
-// heal replaces a journal that cannot be written any more; until that works
-// every change is refused.
+// heal replaces a journal that cannot be written any more, unless another call
+// has done so; until that works every change is refused.
 func (r *Replica) heal() {
+	if !r.journal.Stats().Broken {
+		return
+	}
 	if err := r.Checkpoint(); err != nil && !errors.Is(err, ErrClosed) {
 		r.o.Log.Error("the journal cannot be replaced; changes are refused until it can",
 			zap.String("code", "journal_broken"), zap.String("store", r.o.Store.ID), zap.String("path", r.o.MountPath), zap.Error(err))
