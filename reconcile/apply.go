@@ -72,10 +72,11 @@ func (p *passing) conflictID(c Change) string {
 func (p *passing) fetchFor(ctx context.Context, changes []Change) (ready []Change, fault error) {
 	var mu sync.Mutex
 	left := map[int]bool{}
+	here := p.fetchPages(ctx, changes)
 	var group errgroup.Group
 	group.SetLimit(maxFetches)
 	for i, c := range changes {
-		if !c.Fetch || c.Base == nil || c.Base.Size == 0 {
+		if !c.needsContent() || here[c.Base.VersionID] {
 			continue
 		}
 		group.Go(func() error {
@@ -100,6 +101,48 @@ func (p *passing) fetchFor(ctx context.Context, changes []Change) (ready []Chang
 		}
 	}
 	return ready, fault
+}
+
+// needsContent reports whether a content is to be fetched before the change.
+func (c Change) needsContent() bool { return c.Fetch && c.Base != nil && c.Base.Size > 0 }
+
+// fewFetches is up to how many contents are fetched one by one.
+const fewFetches = 2
+
+// fetchPages fetches contents of many changes in pages of versions, which are
+// the newest ones, and returns the versions whose content is here. Where it does
+// not find them, they are fetched one by one.
+func (p *passing) fetchPages(ctx context.Context, changes []Change) map[string]bool {
+	wanted := map[string]store.SHA{}
+	var q store.VersionQuery
+	for _, c := range changes {
+		if !c.needsContent() {
+			continue
+		}
+		wanted[c.Base.VersionID] = c.Base.SHA
+		if q.Since.IsZero() || c.Base.UpdatedAt.Before(q.Since) {
+			q.Since = c.Base.UpdatedAt
+		}
+	}
+	here := map[string]bool{}
+	q.Full = true
+	for len(wanted)-len(here) > fewFetches {
+		page, err := p.reads.Versions(ctx, q)
+		if err != nil {
+			return here // what is wrong shows when they are fetched one by one
+		}
+		found := len(here)
+		for _, v := range page.Versions {
+			if sha, want := wanted[v.ID]; want && p.replica.PutContent(sha, v.Content) == nil {
+				here[v.ID] = true
+			}
+		}
+		if len(here) == found || page.Next == "" || page.Next == q.Page {
+			return here
+		}
+		q.Page = page.Next
+	}
+	return here
 }
 
 // errStale: the memory changed again since the view was made.

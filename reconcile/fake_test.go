@@ -159,6 +159,9 @@ func (f *fake) Versions(ctx context.Context, q store.VersionQuery) (store.Versio
 		})
 		all = slices.DeleteFunc(all, func(v store.Version) bool { return v.CreatedAt.Before(q.Since) })
 		size := cmpOr(q.Limit, cmpOr(f.page, store.MaxBasicPage))
+		if q.Full {
+			size = min(size, store.MaxFullPage)
+		}
 		at := 0
 		if q.Page != "" {
 			at = slices.IndexFunc(all, func(v store.Version) bool { return v.ID == q.Page }) + 1

@@ -259,27 +259,9 @@ func describe(t *testing.T, w *world, r Result) string {
 			Archived: "archived", InFlight: "in-flight"}[h.Hold])
 	}
 	if len(words) == 0 {
-		words = heldDelete(w, r)
+		return "-"
 	}
 	return strings.Join(words, " ")
-}
-
-// heldDelete finds why a plan leaves a deleted memory alone: there is no file
-// that it could report.
-func heldDelete(w *world, r Result) []string {
-	_, known := w.base["m"]
-	switch {
-	case !known || w.fileAt("/b") != nil:
-		return []string{"-"}
-	case !r.Wake.IsZero():
-		return []string{"rest"}
-	case w.policy.ReadOnly:
-		return []string{"read-only"}
-	case w.policy.InFlight != nil:
-		return []string{"in-flight"}
-	default:
-		return []string{"-"}
-	}
 }
 
 // sentUnknown: each request whose answer was lost, applied or not, under each

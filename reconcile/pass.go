@@ -132,6 +132,7 @@ func (p *passing) run(ctx context.Context) error {
 func (p *passing) rounds(ctx context.Context) error {
 	for range maxRounds {
 		p.again, p.report.Refused = false, 0
+		clear(p.failed)
 		p.plan = Plan(p.input())
 		p.setGuard(p.plan.Guard)
 		if p.plan.MarkerBad {

@@ -192,7 +192,7 @@ func TestRaces(t *testing.T) {
 			withBench(t, func(b *bench) { b.put("/f", "v0") }, func(b *bench) {
 				c.local(b)
 				b.race(func() { c.remote(b) })
-				b.sync()
+				require.Empty(t, b.sync().Unsent)
 				b.hook(nil, nil)
 				require.Equal(t, c.want, b.texts())
 				require.Equal(t, c.losers, b.losers())
@@ -534,5 +534,29 @@ func TestR15_FinalPassIsBounded(t *testing.T) {
 		b.restart()
 		b.sync()
 		b.converged()
+	})
+}
+
+func TestR5_ContentsOfManyChangesComeInPages(t *testing.T) {
+	withBench(t, func(b *bench) {
+		for i := range 60 {
+			b.put(fmt.Sprintf("/%d", i), "v0")
+		}
+	}, func(b *bench) {
+		b.tree() // all are here, so all are to be here afterwards
+		time.Sleep(time.Hour)
+		for i := range 50 {
+			b.put(fmt.Sprintf("/%d", i), fmt.Sprint("v", i))
+		}
+		b.passed() // a full listing is due as well
+		calls := b.passed()
+		require.Len(t, calls, 1)
+		for i := range 50 {
+			b.put(fmt.Sprintf("/%d", i), fmt.Sprint("w", i))
+		}
+		calls = b.passed()
+		require.LessOrEqual(t, len(calls), 1+3, "%v", calls)
+		b.hook(func(string) error { return errNoAnswer }, nil)
+		require.Equal(t, b.texts(), b.tree())
 	})
 }

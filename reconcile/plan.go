@@ -76,7 +76,7 @@ type Result struct {
 	Changes []Change
 	// Sends are the requests, in the order in which to start them.
 	Sends []Action
-	// Held are the files that are kept from the store for now, and why.
+	// Held are the files and deletes that wait, and why.
 	Held []Held
 	// Deletes counts the local deletes that the mode or the guard keeps back.
 	Deletes HeldDeletes
@@ -140,8 +140,9 @@ type Action struct {
 	After []int
 }
 
-// Held is a file that is not sent now.
+// Held is a file, or a delete, that is not sent now.
 type Held struct {
+	// Ino is 0 for a delete.
 	Ino  replica.Ino
 	Gen  uint64
 	ID   string
@@ -240,11 +241,17 @@ func (p *planner) emitHeld(u *unit) {
 	if u.hold == Resting {
 		p.wake(u.due)
 	}
+	h := Held{ID: u.id, Path: u.name(), Hold: u.hold, Reason: u.reason()}
 	switch {
-	case u.step == remove && (u.hold == Guarded || u.hold == Suppressed):
+	case u.step == settled:
+		return
+	case u.local != nil:
+		h.Ino, h.Gen, h.SHA = u.local.Ino, u.local.Gen, u.local.SHA
+	case u.base == nil:
+		return // nothing of ours waits
+	case u.hold == Guarded || u.hold == Suppressed:
 		p.res.Deletes.add(u)
-	case u.local != nil && u.step != settled:
-		p.res.Held = append(p.res.Held, Held{Ino: u.local.Ino, Gen: u.local.Gen, ID: u.id, Path: u.local.Path,
-			SHA: u.local.SHA, Hold: u.hold, Reason: u.reason()})
+		return
 	}
+	p.res.Held = append(p.res.Held, h)
 }
