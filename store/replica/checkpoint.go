@@ -43,9 +43,11 @@ func (r *Replica) Checkpoint() error {
 	return r.sweep(used)
 }
 
-// sweep removes the objects that neither the checkpoint nor a file refers to.
-// What files refer to is looked up once the sweep has begun: it leaves alone
-// what comes from then on.
+// sweep removes the objects that neither the checkpoint nor a file refers to,
+// and that nothing referred to at the checkpoint before either: a content is
+// brought here some time before the file that is to have it. What files refer
+// to is looked up once the sweep has begun, which leaves alone what comes from
+// then on.
 func (r *Replica) sweep(used map[store.SHA]struct{}) error {
 	addPresent := sync.OnceFunc(func() {
 		r.mu.RLock()
@@ -57,11 +59,18 @@ func (r *Replica) sweep(used map[store.SHA]struct{}) error {
 			}
 		}
 	})
-	return r.objects.Sweep(func(sha store.SHA) bool {
+	unused := make(map[store.SHA]struct{})
+	err := r.objects.Sweep(func(sha store.SHA) bool {
 		addPresent()
-		_, keep := used[sha]
-		return keep
+		if _, keep := used[sha]; keep {
+			return true
+		}
+		unused[sha] = struct{}{}
+		_, before := r.unused[sha]
+		return !before
 	})
+	r.unused = unused
+	return err
 }
 
 // saveContents makes objects of the contents that only memory and journal

@@ -44,7 +44,8 @@ type Replica struct {
 	cancel context.CancelFunc
 
 	ckpt         sync.Mutex
-	checkpointAt int64 // journal size at which the next checkpoint is due
+	unused       map[store.SHA]struct{} // by the last checkpoint's sweep; ckpt guards it
+	checkpointAt int64                  // journal size at which the next checkpoint is due
 	running      sync.WaitGroup
 	fetches      singleflight.Group
 }
