@@ -106,7 +106,7 @@ func sessionChecks() []check {
 			require.NoError(t, err)
 			require.Len(t, again.Resources, 1)
 			r := again.Resources[0]
-			require.EqualValues(t, "memory_store", r.Type)
+			require.Equal(t, "memory_store", r.Type)
 			require.Equal(t, c.store, r.MemoryStoreID)
 			require.EqualValues(t, "read_only", r.Access)
 			require.Equal(t, "conformance", r.Name)

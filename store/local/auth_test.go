@@ -77,7 +77,8 @@ func TestConfiguredKeys(t *testing.T) {
 	for key, status := range map[string]int{"the-api-key": 401, "the-environment-key": 200, "another": 401} {
 		require.Equal(t, status, try(t, s, key, "GET", workPath+"/poll", "").status, key)
 	}
-	require.NotEqual(t, open(t, t.TempDir(), Options{}).EnvironmentKey(), open(t, t.TempDir(), Options{}).EnvironmentKey())
+	one, two := open(t, t.TempDir(), Options{}), open(t, t.TempDir(), Options{})
+	require.NotEqual(t, one.EnvironmentKey(), two.EnvironmentKey(), "a new one unless configured")
 }
 
 func TestAgentEndpointsNeedTheirBeta(t *testing.T) {

@@ -70,8 +70,8 @@ func eventsOf(sent []userEvent) ([]event, error) {
 	return events, nil
 }
 
-// sendEvents takes events from a client: results of tools, and what else a
-// user has to say.
+// sendEvents takes events from a client, one after another: results of tools,
+// and what else a user has to say. Those before one that is refused are taken.
 func (s *Server) sendEvents(c *call) (any, error) {
 	x, err := s.sessionOf(c)
 	if err != nil {

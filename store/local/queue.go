@@ -44,8 +44,7 @@ func (s *Server) pollWork(c *call) (any, error) {
 	case err != nil:
 		return nil, err
 	}
-	secret, err := secretOf(w.token)
-	o.Secret = &secret
+	o.Secret, err = w.secret()
 	return o, err
 }
 

@@ -34,6 +34,21 @@ func TestPolledItem(t *testing.T) {
 	try(t, s, anAPIKey, "GET", "/v1/environments/env_other/work/"+item["id"].(string), "").require(t, 404, "")
 }
 
+func TestFaultyWork(t *testing.T) {
+	s := open(t, t.TempDir(), Options{})
+	none, broken := "", "not base64!"
+	for _, f := range []Faults{{Secret: &none}, {Secret: &broken, WorkType: "healthcheck"}} {
+		_, err := s.StartSession(t.Context(), SessionSpec{Faults: f})
+		require.NoError(t, err)
+	}
+	item := poll(t, s)
+	require.Nil(t, item["secret"])
+	require.Equal(t, "session", item["data"].(object)["type"])
+	item = poll(t, s)
+	require.Equal(t, broken, item["secret"])
+	require.Equal(t, "healthcheck", item["data"].(object)["type"])
+}
+
 func TestPollParameters(t *testing.T) {
 	s := open(t, t.TempDir(), Options{})
 	for query, status := range map[string]int{

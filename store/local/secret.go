@@ -11,10 +11,17 @@ import (
 // and for the memories of the session's stores.
 func newToken() string { return sessionsTokenPrefix + rand.Text() + rand.Text() }
 
-// secretOf is the form in which a poll hands a token out.
-func secretOf(token string) (string, error) {
+// secret is the form in which a poll hands out the token; nil for none.
+func (w *workItem) secret() (*string, error) {
+	switch fault := w.session.spec.Faults.Secret; {
+	case fault != nil && *fault == "":
+		return nil, nil
+	case fault != nil:
+		return fault, nil
+	}
 	raw, err := json.Marshal(struct {
 		SessionsToken string `json:"sessions_token"`
-	}{token})
-	return base64.RawURLEncoding.EncodeToString(raw), err
+	}{w.token})
+	secret := base64.RawURLEncoding.EncodeToString(raw)
+	return &secret, err
 }

@@ -25,6 +25,16 @@ type SessionSpec struct {
 	Metadata map[string]string
 	Stores   []Attachment
 	Script   Script
+	Faults   Faults
+}
+
+// Faults are what is wrong with the work of a session, for tests of a worker.
+type Faults struct {
+	// Secret replaces the secret that a poll hands out; "" in it is none.
+	Secret *string
+	// WorkType replaces "session" as the type of the work; the API also has
+	// "healthcheck".
+	WorkType string
 }
 
 // Session is a session of the server, with a scripted agent. It is safe for

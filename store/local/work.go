@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"crypto/rand"
 	"maps"
 	"net/http"
@@ -97,7 +98,7 @@ func (a *agents) enqueue(x *Session) {
 	}
 	a.work = append(a.work, &workItem{session: x, token: newToken(), workObject: workObject{
 		Type: "work", ID: "work_" + rand.Text(), EnvironmentID: x.spec.Environment,
-		Data: workData{Type: "session", ID: x.id}, State: queued, CreatedAt: a.now(),
+		Data: workData{Type: cmp.Or(x.spec.Faults.WorkType, "session"), ID: x.id}, State: queued, CreatedAt: a.now(),
 	}})
 	a.changed()
 }

@@ -3,7 +3,6 @@ package local
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -40,7 +39,7 @@ func rehearse(t *testing.T, ttl time.Duration, o environments.EnvironmentWorkerO
 		option.WithHTTPClient(&http.Client{Transport: transport}))
 
 	o.EnvironmentID, o.EnvironmentKey = DefaultEnvironment, r.EnvironmentKey()
-	o.Workdir, o.Logger = t.TempDir(), slog.New(slog.DiscardHandler)
+	o.Workdir = t.TempDir()
 	worker := environments.NewEnvironmentWorker(r.client, o)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
