@@ -29,6 +29,8 @@ type app struct {
 
 	// log is ready when a command runs.
 	log *zap.Logger
+	// args is the command line, for the background process.
+	args []string
 	// umask is the one that memfs was started with.
 	umask int
 	// running tells a failure of the command from one to understand its
@@ -38,6 +40,7 @@ type app struct {
 
 // run runs the command that args name and returns its exit code.
 func (a *app) run(ctx context.Context, args []string) int {
+	a.args = args
 	root := a.command()
 	root.SetArgs(args)
 	root.SetOut(a.stdout)
@@ -45,6 +48,9 @@ func (a *app) run(ctx context.Context, args []string) int {
 	cmd, err := root.ExecuteContextC(ctx)
 	if err != nil && !a.running {
 		err = exitcode.Errorf(exitcode.Usage, "%w (see %s --help)", err, cmd.CommandPath())
+	}
+	if err != nil && cmd.Name() == execName {
+		err = execFailure(err)
 	}
 	a.explain(err)
 	return exitcode.Of(err)
@@ -99,7 +105,8 @@ all sent, 7 mount or state busy.`,
 	set.StringVar(&a.local, "local", "", "use the embedded store in this `directory` instead of the API")
 	flags.ChoiceVar(set, &a.logLevel, "log-level", "info", logging.Levels(), "least severe events that are logged")
 	flags.ChoiceVar(set, &a.logFormat, "log-format", logging.Text, logging.Formats(), "how the log looks, on standard error")
-	root.AddCommand(a.storeCommand(), a.serveCommand(), a.versionCommand())
+	root.AddCommand(a.mountCommand(), a.unmountCommand(), a.execCommand(), a.statusCommand(), a.syncCommand(), a.storeCommand(), a.serveCommand(),
+		a.doctorCommand(), a.versionCommand())
 	flags.Describe(root)
 	return root
 }
@@ -124,11 +131,14 @@ func (a *app) open() (b *backend.Backend, done func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return b, func() {
-		if err := b.Close(); err != nil {
-			a.log.Error("the embedded store did not close cleanly", zap.Error(err))
-		}
-	}, nil
+	return b, func() { a.close(b.Close) }, nil
+}
+
+// close is for what is closed when nothing depends on it any more.
+func (a *app) close(f func() error) {
+	if err := f(); err != nil {
+		a.log.Error("not closed cleanly", zap.Error(err))
+	}
 }
 
 // words is a usage error that names what is missing.

@@ -13,8 +13,8 @@ import (
 
 const name = "ANTHROPIC_API_KEY"
 
-// clear makes a test independent of the environment that it runs in.
-func clear(t *testing.T) {
+// scrub makes a test independent of the environment that it runs in.
+func scrub(t *testing.T) {
 	for _, n := range []string{name, name + "_FILE", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_AUTH_TOKEN_FILE", "CREDENTIALS_DIRECTORY"} {
 		t.Setenv(n, "")
 	}
@@ -26,7 +26,7 @@ func file(t *testing.T, path, text string) string {
 }
 
 func TestLookup(t *testing.T) {
-	clear(t)
+	scrub(t)
 	value, err := credential.Lookup(name)
 	require.NoError(t, err)
 	assert.Empty(t, value)
@@ -53,7 +53,7 @@ func TestLookup(t *testing.T) {
 }
 
 func TestLookupNamesTheFileItCannotRead(t *testing.T) {
-	clear(t)
+	scrub(t)
 	missing := filepath.Join(t.TempDir(), "missing")
 	t.Setenv(name+"_FILE", missing)
 	_, err := credential.Lookup(name)
@@ -62,7 +62,7 @@ func TestLookupNamesTheFileItCannotRead(t *testing.T) {
 }
 
 func TestAdopt(t *testing.T) {
-	clear(t)
+	scrub(t)
 	t.Setenv("ANTHROPIC_AUTH_TOKEN_FILE", file(t, filepath.Join(t.TempDir(), "token"), "a token\n"))
 	require.NoError(t, credential.Adopt())
 	assert.Equal(t, "a token", os.Getenv("ANTHROPIC_AUTH_TOKEN"))

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
+
+	"memfs"
+	"memfs/cmd/memfs/internal/backend"
+	"memfs/cmd/memfs/internal/control"
+	"memfs/cmd/memfs/internal/exitcode"
+	"memfs/cmd/memfs/internal/volume"
+	"memfs/reconcile"
+	"memfs/store"
+)
+
+// errStopped ends an attach that a signal came into.
+var errStopped = errors.New("stopped before the mounts were ready; nothing is left mounted")
+
+// attach mounts what specs name. A signal takes it all back. The session's
+// Detach is to be called, and after it closing.
+func (a *app) attach(ctx context.Context, s settings, specs []volume.Spec, signals <-chan os.Signal) (_ *session, closing func(), err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	over := make(chan struct{})
+	defer cancel(nil)
+	defer close(over)
+	go func() {
+		select {
+		case <-signals:
+			cancel(errStopped)
+		case <-over:
+		}
+	}()
+	b, closing, err := a.open()
+	if err != nil {
+		return nil, nil, err
+	}
+	attached, err := a.attachTo(ctx, b, s, specs)
+	if err != nil {
+		closing()
+		if errors.Is(context.Cause(ctx), errStopped) {
+			err = errStopped
+		}
+		return nil, nil, err
+	}
+	return &session{Session: attached, log: a.log}, closing, nil
+}
+
+func (a *app) attachTo(ctx context.Context, b *backend.Backend, s settings, specs []volume.Spec) (*memfs.Session, error) {
+	infos, err := find(ctx, b, specs)
+	if err != nil {
+		return nil, err
+	}
+	paths, err := volume.Place(s.root, specs, infos)
+	if err != nil {
+		return nil, exitcode.With(exitcode.Usage, err)
+	}
+	state, err := s.stateDirectory()
+	if err != nil {
+		return nil, err
+	}
+	stores := make([]memfs.Store, len(specs))
+	for i, spec := range specs {
+		stores[i] = memfs.Store{Info: infos[i], Path: paths[i]}
+		if spec.ReadOnly {
+			stores[i].Reader = b.Reader(infos[i].ID)
+		} else {
+			stores[i].Client = b.Store(infos[i].ID)
+		}
+	}
+	return memfs.Attach(ctx, s.options(state, b.Endpoint, a.log), stores)
+}
+
+// find asks the API what specs name, all at the same time.
+func find(ctx context.Context, b *backend.Backend, specs []volume.Spec) ([]store.Info, error) {
+	infos := make([]store.Info, len(specs))
+	group, ctx := errgroup.WithContext(ctx)
+	for i, spec := range specs {
+		group.Go(func() (err error) {
+			infos[i], err = b.Find(ctx, spec.Store)
+			return err
+		})
+	}
+	return infos, group.Wait()
+}
+
+// session makes a memfs.Session what is supervised.
+type session struct {
+	*memfs.Session
+	log *zap.Logger
+}
+
+// Mounts implements supervise.Session.
+func (s *session) Mounts() []control.Mount {
+	paths, _ := s.Roots()
+	mounts := make([]control.Mount, len(paths))
+	for i, status := range s.Status() {
+		text, err := json.Marshal(status)
+		if err != nil {
+			s.log.Error("the status cannot be told", zap.String("path", paths[i]), zap.Error(err))
+		}
+		mounts[i] = control.Mount{Path: paths[i], Status: text}
+	}
+	return mounts
+}
+
+// Sync implements supervise.Session.
+func (s *session) Sync(ctx context.Context, r control.SyncRequest) error {
+	_, err := s.Session.Sync(ctx, memfs.SyncOptions{Paths: r.Paths, AllowDeletes: r.AllowDeletes})
+	return err
+}
+
+// Detach implements supervise.Session: edits that stay in the journal are an
+// error of their own, with a code of its own.
+func (s *session) Detach(ctx context.Context) error {
+	result, err := s.Session.Detach(ctx)
+	if result.HeldDeletes > 0 {
+		s.log.Warn("deletes that were held back are not sent", zap.Int("deletes", result.HeldDeletes))
+	}
+	return errors.Join(kept(result), err)
+}
+
+func kept(result memfs.Result) error {
+	n := 0
+	for _, unsent := range result.Unsent {
+		n += len(unsent)
+	}
+	if n == 0 {
+		return nil
+	}
+	return exitcode.Errorf(exitcode.EditsKept, "%s not sent and kept in the journal: the next attach of the store on this host sends them", edits(n))
+}
+
+func edits(n int) string {
+	if n == 1 {
+		return "1 edit was"
+	}
+	return fmt.Sprintf("%d edits were", n)
+}
+
+// deletions are the words of --sync-deletions.
+var deletions = map[string]reconcile.Deletions{
+	"enabled":  reconcile.DeletionsEnabled,
+	"log_only": reconcile.DeletionsLogOnly,
+	"disabled": reconcile.DeletionsDisabled,
+}
+
+// options are the library's for these settings.
+func (s *settings) options(state, endpoint string, log *zap.Logger) memfs.Options {
+	return memfs.Options{
+		StateDir: state,
+		Endpoint: endpoint,
+		Sync: reconcile.Options{
+			Interval:        s.interval,
+			Deletions:       deletions[s.deletions],
+			AllowMassDelete: s.allowMassDelete,
+			MaxMemories:     s.maxMemories,
+			NoHydrate:       s.hydrate == "off",
+			Log:             log,
+		},
+		Strict:         s.readOnlyMode == "strict",
+		MaxMemories:    s.maxMemories,
+		AllowOther:     s.allowOther,
+		AcceptEmptyDir: true,
+		KeepCache:      s.keepCache,
+		Log:            log,
+	}
+}

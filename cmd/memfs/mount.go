@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"memfs/cmd/memfs/internal/control"
+	"memfs/cmd/memfs/internal/daemon"
+	"memfs/cmd/memfs/internal/exitcode"
+	"memfs/cmd/memfs/internal/logging"
+	"memfs/cmd/memfs/internal/process"
+	"memfs/cmd/memfs/internal/supervise"
+	"memfs/cmd/memfs/internal/volume"
+)
+
+func (a *app) mountCommand() *cobra.Command {
+	var s settings
+	var background bool
+	cmd := &cobra.Command{
+		Use:   "mount STORE[:PATH][:ro]...",
+		Short: "Mount stores and keep them mounted",
+		Long: `Mount stores and keep them mounted until SIGTERM, SIGINT or memfs unmount. Then
+what is left is sent, within 30 s, and everything that mounting made is removed.
+
+STORE is an id, or a name that only one store has. Without a PATH it is mounted
+under --root, in a directory called like the store: "User Preferences" becomes
+user-preferences. With :ro nothing is ever sent to the store.`,
+		Example: `  memfs mount memstore_01ABC "User Preferences:/srv/prefs" handbook:ro
+  memfs mount notes --daemon --sync-interval 5`,
+		Args: words(1, "name the stores to mount"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			specs, err := volume.ParseAll(args)
+			if err != nil {
+				return exitcode.With(exitcode.Usage, err)
+			}
+			child, err := daemon.Inherit()
+			if err != nil {
+				return err
+			}
+			if background && child == nil {
+				return a.background(cmd.Context())
+			}
+			return a.mount(cmd.Context(), s, specs, child)
+		},
+	}
+	s.define(cmd.Flags())
+	cmd.Flags().BoolVar(&background, "daemon", false, "return when the mounts are ready; they stay, and log to memfs.log in the state directory")
+	return cmd
+}
+
+// background runs this command once more in the background.
+func (a *app) background(ctx context.Context) error {
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	_, err := daemon.Start(ctx, a.args)
+	return err
+}
+
+func (a *app) mount(ctx context.Context, s settings, specs []volume.Spec, child *daemon.Child) error {
+	signals, stop := process.Signals()
+	defer stop()
+	session, done, err := a.attach(ctx, s, specs, signals)
+	if err != nil {
+		return err
+	}
+	defer done()
+	supervisor := supervise.New(session, version, a.log)
+	closing := supervisor.Listen(control.Directories(os.Getenv, os.Geteuid())[0])
+	defer a.close(closing)
+	if err := a.ready(s, child); err != nil {
+		return errors.Join(err, supervisor.End(signals))
+	}
+	supervisor.Wait(signals, nil)
+	return supervisor.End(signals)
+}
+
+// ready lets the command return that waits in the foreground.
+func (a *app) ready(s settings, child *daemon.Child) error {
+	if child == nil {
+		return nil
+	}
+	dir, err := s.stateDirectory()
+	if err != nil {
+		return err
+	}
+	log, err := logging.Open(filepath.Join(dir, "memfs.log"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }()
+	return child.Ready(log)
+}

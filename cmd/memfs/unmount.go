@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+
+	"memfs/cmd/memfs/internal/control"
+	"memfs/cmd/memfs/internal/exitcode"
+	"memfs/fs"
+)
+
+func (a *app) unmountCommand() *cobra.Command {
+	var all bool
+	cmd := &cobra.Command{
+		Use:     "unmount PATH... | --all",
+		Aliases: []string{"umount"},
+		Short:   "Send what is left, unmount and remove what mounting made",
+		Long: `Send what is left, unmount, and remove the directories that mounting made. All
+mounts of one memfs process end together. It succeeds where nothing is mounted
+any more, and cleans up after a process that died.`,
+		Example: "  memfs unmount /mnt/memory/notes\n  memfs unmount --all",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if all == (len(args) > 0) {
+				return exitcode.Errorf(exitcode.Usage, "name the paths to unmount, or --all")
+			}
+			return a.unmount(cmd.Context(), args)
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "end every memfs process of this user")
+	return cmd
+}
+
+// unmount ends the processes that serve paths; none means all of them.
+func (a *app) unmount(ctx context.Context, paths []string) error {
+	live, err := a.processes(ctx)
+	if err != nil {
+		return err
+	}
+	if len(paths) == 0 {
+		return errors.Join(detachAll(ctx, live), a.clearDead())
+	}
+	var ending []*control.Process
+	var rest []string
+	for _, path := range paths {
+		path, err := absolute(path)
+		if err != nil {
+			return err
+		}
+		if p := serving(live, path); p != nil {
+			ending = append(ending, p)
+		} else {
+			rest = append(rest, path)
+		}
+	}
+	return errors.Join(detachAll(ctx, ending), clearPaths(rest))
+}
+
+// detachAll ends every process once, all at the same time. The first error in
+// order decides the exit code.
+func detachAll(ctx context.Context, processes []*control.Process) error {
+	results := map[*control.Process]chan error{}
+	var order []chan error
+	for _, p := range processes {
+		if results[p] != nil {
+			continue
+		}
+		result := make(chan error, 1)
+		results[p], order = result, append(order, result)
+		go func() { result <- p.Detach(ctx) }()
+	}
+	var errs []error
+	for _, result := range order {
+		errs = append(errs, <-result)
+	}
+	return errors.Join(errs...)
+}
+
+// clearPaths takes dead mounts away. A live one that no process answers for is
+// left alone and named.
+func clearPaths(paths []string) error {
+	var errs []error
+	for _, path := range paths {
+		if err := fs.Detach(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	mounts, err := fs.Mounts()
+	for _, m := range mounts {
+		if slices.Contains(paths, m.Path) {
+			errs = append(errs, fmt.Errorf("%s is mounted by a memfs process that cannot be reached from here: run this as its user, or umount %s", m.Path, m.Path))
+		}
+	}
+	return errors.Join(append(errs, err)...)
+}
+
+// clearDead takes away every dead mount that this user may unmount.
+func (a *app) clearDead() error {
+	mounts, err := fs.Mounts()
+	for _, m := range mounts {
+		if err := fs.Detach(m.Path); err != nil {
+			a.log.Warn("a dead mount was left", zap.String("path", m.Path), zap.Error(err))
+		}
+	}
+	return err
+}
+
+// absolute is how the kernel's mount table spells path. The last name is not
+// looked at: its mount may be dead.
+func absolute(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	parent, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if errors.Is(err, os.ErrNotExist) {
+		return path, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(parent, filepath.Base(path)), nil
+}

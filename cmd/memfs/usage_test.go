@@ -1,0 +1,47 @@
+package main_test
+
+import (
+	"testing"
+
+	"memfs/cmd/memfs/internal/exitcode"
+)
+
+func TestUsageErrors(t *testing.T) {
+	h := newHost(t)
+	for name, c := range map[string]struct {
+		says string
+		args []string
+	}{
+		"unknown command":     {`unknown command "mout" for "memfs"; Did you mean this? mount`, []string{"mout"}},
+		"unknown sub-command": {`unknown command "lst" for "memfs store"`, []string{"store", "lst"}},
+		"unknown flag":        {"unknown flag: --sycn (see memfs mount --help)", []string{"mount", "--sycn", "1"}},
+		"no store":            {"name the stores to mount (see memfs mount --help)", []string{"mount"}},
+		"no store before :ro": {`":ro" is not of the form STORE[:PATH][:ro]: no store named`, []string{"mount", ":ro"}},
+		"over the root":       {"cannot be mounted over the root directory", []string{"mount", "notes:/"}},
+		"interval too short":  {`"--sync-interval" flag: at least 1s`, []string{"mount", "notes", "--sync-interval", "0.5"}},
+		"unknown mode":        {"one of enabled, log_only, disabled", []string{"mount", "notes", "--sync-deletions", "never"}},
+		"nothing to unmount":  {"name the paths to unmount, or --all", []string{"unmount"}},
+		"paths and all":       {"name the paths to unmount, or --all", []string{"umount", "/mnt", "--all"}},
+		"no name":             {"name the store", []string{"store", "create"}},
+		"serve what":          {"serve needs --local DIR", []string{"serve"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			on := *h
+			on.t = t
+			on.fails(exitcode.Usage, c.says, c.args...)
+		})
+	}
+}
+
+func TestUsageErrorInTheEnvironmentNamesTheVariable(t *testing.T) {
+	h := newHost(t).with("MEMFS_SYNC_INTERVAL=soon")
+	h.fails(exitcode.Usage, `MEMFS_SYNC_INTERVAL="soon": neither a duration (15s, 2m) nor a number of seconds`, "mount", "notes")
+}
+
+func TestExecUsageErrorsMeanThatNothingRan(t *testing.T) {
+	h := newHost(t)
+	h.fails(exitcode.ExecFailed, "usage: memfs exec STORE... -- COMMAND", "exec", "notes")
+	h.fails(exitcode.ExecFailed, "usage: memfs exec STORE... -- COMMAND", "exec", "--", "true")
+	h.fails(exitcode.ExecFailed, "no store named", "exec", ":ro", "--", "true")
+	h.fails(exitcode.ExecFailed, "unknown flag: --bad", "exec", "--bad", "notes", "--", "true")
+}
