@@ -39,7 +39,6 @@ func (t *tree) apply(r *record) error {
 	case recCounters:
 		t.nextIno = max(t.nextIno, Ino(r.ino))
 		t.nextSeq = max(t.nextSeq, r.seq)
-		t.readOnly = r.flags&flagReadOnly != 0
 	default:
 		n := t.nodes[Ino(r.ino)]
 		if n == nil {

@@ -43,34 +43,36 @@ func (r *Replica) Checkpoint() error {
 	return r.sweep(used)
 }
 
-// sweep removes the objects that neither the checkpoint nor a file refers to,
-// and that nothing referred to at the checkpoint before either: a content is
-// brought here some time before the file that is to have it. What files refer
-// to is looked up once the sweep has begun, which leaves alone what comes from
-// then on.
+// sweep removes the objects that neither the checkpoint nor a file refers to.
+// What files refer to is looked up once the sweep has begun: it leaves alone
+// what comes from then on.
 func (r *Replica) sweep(used map[store.SHA]struct{}) error {
-	addPresent := sync.OnceFunc(func() {
-		r.mu.RLock()
-		defer r.mu.RUnlock()
-		for _, n := range r.tree.nodes {
-			used[n.content.sha] = struct{}{}
-			if n.before != nil {
-				used[n.before.sha] = struct{}{}
-			}
-		}
-	})
-	unused := make(map[store.SHA]struct{})
-	err := r.objects.Sweep(func(sha store.SHA) bool {
+	addPresent := sync.OnceFunc(func() { r.addPresent(used) })
+	return r.objects.Sweep(func(sha store.SHA) bool {
 		addPresent()
-		if _, keep := used[sha]; keep {
-			return true
-		}
-		unused[sha] = struct{}{}
-		_, before := r.unused[sha]
-		return !before
+		_, keep := used[sha]
+		return keep
 	})
-	r.unused = unused
-	return err
+}
+
+// addPresent adds what files refer to now, and what was brought here for a file
+// that is to come.
+func (r *Replica) addPresent(used map[store.SHA]struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, n := range r.tree.nodes {
+		used[n.content.sha] = struct{}{}
+		if n.before != nil {
+			used[n.before.sha] = struct{}{}
+		}
+	}
+	for sha, at := range r.brought {
+		if r.o.Now().Sub(at) > broughtFor {
+			delete(r.brought, sha)
+			continue
+		}
+		used[sha] = struct{}{}
+	}
 }
 
 // saveContents makes objects of the contents that only memory and journal
@@ -116,11 +118,7 @@ func (r *Replica) snapshotRecords() (iter.Seq[[]byte], map[store.SHA]struct{}, e
 	t := r.tree
 	used := make(map[store.SHA]struct{})
 	w := &snapshotWriter{used: used}
-	counters := record{kind: recCounters, ino: uint64(t.nextIno), seq: t.nextSeq}
-	if r.o.ReadOnly {
-		counters.flags = flagReadOnly
-	}
-	w.add(counters)
+	w.add(record{kind: recCounters, ino: uint64(t.nextIno), seq: t.nextSeq})
 	w.node(t.root)
 	orphans := make([]*node, 0, len(t.strays))
 	for _, n := range t.strays {

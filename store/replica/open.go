@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -26,7 +27,7 @@ func Open(o Options) (_ *Replica, err error) {
 	if err := o.Scratch.Check(); err != nil {
 		return nil, err
 	}
-	r := &Replica{o: o, tree: newTree(o.Scratch)}
+	r := &Replica{o: o, tree: newTree(o.Scratch), brought: make(map[store.SHA]time.Time)}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	defer func() {
 		if err != nil {

@@ -93,11 +93,16 @@ func (o *Options) fill() {
 }
 
 // key names the replica's directory: one for each endpoint, store and session,
-// or mount path where there is no session (R18).
+// or mount path where there is no session (R18). What was changed under
+// read-only access is never sent (R10), so it has a directory of its own, and
+// edits that are to be sent never get into it.
 func (o *Options) key() string {
 	who := o.Session
 	if who == "" {
 		who = o.MountPath
+	}
+	if o.ReadOnly {
+		return digest(o.Endpoint, o.Store.ID, who, "read-only")
 	}
 	return digest(o.Endpoint, o.Store.ID, who)
 }

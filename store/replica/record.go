@@ -42,7 +42,6 @@ const (
 	flagEmptied              // recDirty: truncated or created, not written since
 	flagFailed               // recDirty: the last write could not be kept
 	flagLocal                // recContent: the text was made here, the store may not have it
-	flagReadOnly             // recCounters: the store was attached read-only
 )
 
 // record is one entry of the journal. Which fields count depends on the kind;

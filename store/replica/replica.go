@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/singleflight"
 
@@ -28,6 +29,7 @@ type Replica struct {
 	tree     *tree
 	closed   bool
 	watchers []func([]Change)
+	brought  map[store.SHA]time.Time // contents whose file is to come, see PutContent
 
 	// notify keeps the changes told to watchers in the order they were made.
 	notify sync.Mutex
@@ -44,8 +46,7 @@ type Replica struct {
 	cancel context.CancelFunc
 
 	ckpt         sync.Mutex
-	unused       map[store.SHA]struct{} // by the last checkpoint's sweep; ckpt guards it
-	checkpointAt int64                  // journal size at which the next checkpoint is due
+	checkpointAt int64 // journal size at which the next checkpoint is due
 	running      sync.WaitGroup
 	fetches      singleflight.Group
 }
@@ -63,15 +64,6 @@ func (r *Replica) Store() store.Info { return r.o.Store }
 
 // ReadOnly reports whether local changes are never sent (R10).
 func (r *Replica) ReadOnly() bool { return r.o.ReadOnly }
-
-// WasReadOnly reports whether the changes that the journal held when the
-// replica was opened were made under a read-only attachment: they must never be
-// sent (R10, R16).
-func (r *Replica) WasReadOnly() bool {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	return r.tree.readOnly
-}
 
 // MountPath is where the replica is shown.
 func (r *Replica) MountPath() string { return r.o.MountPath }

@@ -225,11 +225,18 @@ func (r *Replica) markerOK() bool {
 	return n.content.hash() == store.Hash(store.Marker(r.o.Store.ID))
 }
 
-// PutContent keeps a content learnt from the store, checked against its hash.
+// broughtFor is how long a content waits for the file that is to have it.
+const broughtFor = 10 * time.Minute
+
+// PutContent keeps a content learnt from the store, checked against its hash
+// (store.ErrProtocol), for a file that gets it soon.
 func (r *Replica) PutContent(sha store.SHA, text []byte) error {
 	if store.Hash(text) != sha {
 		return store.ErrProtocol
 	}
+	r.mu.Lock()
+	r.brought[sha] = r.o.Now()
+	r.mu.Unlock()
 	if err := r.objects.Cache(sha, text); err != nil {
 		r.o.Log.Debug("content not kept", zap.String("store", r.o.Store.ID), zap.Error(err))
 		return err

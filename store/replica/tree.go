@@ -13,8 +13,6 @@ type tree struct {
 	root    *node
 	nextIno Ino
 	nextSeq uint64
-	// readOnly: the journal was written under a read-only attachment.
-	readOnly bool
 	// replaying: later records may still concern nodes without a name.
 	replaying bool
 

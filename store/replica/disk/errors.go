@@ -30,13 +30,19 @@ type LockedError struct {
 	Path string
 	// PID is the holder's process id as it wrote it down; 0 if unknown.
 	PID int
+	// Ending is set where the holder said that it is about to end.
+	Ending bool
 }
 
 func (e *LockedError) Error() string {
-	if e.PID == 0 {
+	switch {
+	case e.PID == 0:
 		return fmt.Sprintf("%s: %v", e.Path, ErrLocked)
+	case e.Ending:
+		return fmt.Sprintf("%s: %v (pid %d, which is about to end)", e.Path, ErrLocked, e.PID)
+	default:
+		return fmt.Sprintf("%s: %v (pid %d)", e.Path, ErrLocked, e.PID)
 	}
-	return fmt.Sprintf("%s: %v (pid %d)", e.Path, ErrLocked, e.PID)
 }
 
 // Is makes errors.Is(err, ErrLocked) hold.

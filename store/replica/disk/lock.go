@@ -27,14 +27,15 @@ func (d *Dir) Lock(name string) (*Lock, error) {
 			return withFD(f.f, func(fd int) error { return unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) })
 		})
 		if errors.Is(err, unix.EWOULDBLOCK) {
-			err = &LockedError{Path: filepath.Join(d.path, name), PID: f.readPID()}
+			pid, ending := f.readHolder()
+			err = &LockedError{Path: filepath.Join(d.path, name), PID: pid, Ending: ending}
 		}
 		var st Stat
 		if err == nil {
 			st, err = f.Stat("lock.take")
 		}
 		if err == nil && st.Linked {
-			if err = f.writePID(); err == nil {
+			if err = f.writeHolder(""); err == nil {
 				return &Lock{f: f}, nil
 			}
 		}
@@ -59,24 +60,30 @@ func (d *Dir) lockFile(name string) (*File, error) {
 	}
 }
 
+// endingWord stands on the second line while the holder is about to end.
+const endingWord = "ending\n"
+
+// Ending tells those who find the lock taken that it will be given back soon.
+func (l *Lock) Ending() error { return l.f.writeHolder(endingWord) }
+
 // Release gives the lock back. The file stays.
 func (l *Lock) Release() error { return l.f.Close() }
 
-func (f *File) writePID() error {
-	text := strconv.Itoa(os.Getpid()) + "\n"
+func (f *File) writeHolder(word string) error {
+	text := strconv.Itoa(os.Getpid()) + "\n" + word
 	if _, err := f.WriteAt("lock.pid", []byte(text), 0); err != nil {
 		return err
 	}
 	return f.Truncate("lock.pid", int64(len(text)))
 }
 
-func (f *File) readPID() int {
-	text := make([]byte, 32)
+func (f *File) readHolder() (pid int, ending bool) {
+	text := make([]byte, 64)
 	n, _ := f.ReadAt("lock.pid", text, 0)
-	first, _, _ := strings.Cut(string(text[:n]), "\n")
+	first, rest, _ := strings.Cut(string(text[:n]), "\n")
 	pid, err := strconv.Atoi(first)
 	if err != nil {
-		return 0
+		return 0, false
 	}
-	return pid
+	return pid, rest == endingWord
 }

@@ -24,9 +24,17 @@ func TestR18_LockIsExclusiveAndNamesItsHolder(t *testing.T) {
 	require.ErrorAs(t, err, &locked)
 	assert.Equal(t, disk.LockedError{Path: filepath.Join(path, "lock"), PID: os.Getpid()}, *locked)
 
+	require.NoError(t, lock.Ending())
+	_, err = other.Lock("lock")
+	require.ErrorAs(t, err, &locked)
+	assert.Equal(t, disk.LockedError{Path: filepath.Join(path, "lock"), PID: os.Getpid(), Ending: true}, *locked)
+
 	require.NoError(t, lock.Release())
 	lock, err = other.Lock("lock")
 	require.NoError(t, err)
+	_, err = d.Lock("lock")
+	require.ErrorAs(t, err, &locked)
+	assert.False(t, locked.Ending, "the word of the holder before")
 	require.NoError(t, lock.Release())
 }
 

@@ -28,6 +28,9 @@ type Header struct {
 	// Session is the session it was attached for; "" outside of one.
 	Session string
 	Created time.Time
+	// ReadOnly: it was attached without the right to write, so that what was
+	// changed is never sent.
+	ReadOnly bool `json:",omitempty"`
 }
 
 // encodeHeader returns the bytes a file begins with.
