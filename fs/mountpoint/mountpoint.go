@@ -1,16 +1,12 @@
 package mountpoint
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"time"
 
 	"memfs/store/replica/disk"
@@ -61,12 +57,6 @@ type Point struct {
 	path  string
 }
 
-// record is what stands in the state directory while a mount point does.
-type record struct {
-	Path string   `json:"path"`
-	Made []string `json:"made"`
-}
-
 // Take makes the directory at path, and its parents where they are missing.
 // What memfs left there, it takes again. An empty directory of somebody else's
 // is used, and left there at the end, if acceptEmpty is set; anything else that
@@ -83,7 +73,7 @@ func Take(stateDir, path string, acceptEmpty bool) (*Point, error) {
 		return nil, err
 	}
 	p := &Point{state: state, path: path}
-	if err := p.take(acceptEmpty); err != nil {
+	if err := locked(state, func() error { return p.take(acceptEmpty) }); err != nil {
 		state.Close()
 		return nil, err
 	}
@@ -94,7 +84,7 @@ func Take(stateDir, path string, acceptEmpty bool) (*Point, error) {
 func (p *Point) Path() string { return p.path }
 
 func (p *Point) take(acceptEmpty bool) error {
-	left, err := p.leftover()
+	left, err := recall(p.state, recordName(p.path))
 	if err != nil {
 		return err
 	}
@@ -110,78 +100,49 @@ func (p *Point) take(acceptEmpty bool) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return &ParentError{Path: p.path, Err: err}
 	}
-	p.made = append(existing(left.Made), missing(p.path)...)
-	if err := p.remember(); err != nil {
-		return err
+	made := existing(left.Made)
+	for range makeTries {
+		p.made = append(made, missing(p.path)...)
+		if err = remember(p.state, record{Path: p.path, Made: p.made}); err != nil {
+			return err
+		}
+		// A parent can go again while a session of another state directory ends.
+		if err = makeAll(p.path); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
 	}
-	for _, dir := range missing(p.path) {
+	if err != nil {
+		return errors.Join(&ParentError{Path: p.path, Err: err}, p.give())
+	}
+	return nil
+}
+
+// makeTries is how often parents are made that vanish at the same moment.
+const makeTries = 10
+
+func makeAll(path string) error {
+	for _, dir := range missing(path) {
 		mode := fs.FileMode(parentMode)
-		if dir == p.path {
+		if dir == path {
 			mode = pointMode
 		}
 		if err := makeDir(dir, mode); err != nil {
-			return errors.Join(&ParentError{Path: p.path, Err: err}, p.removeDirs(), p.forget())
+			return err
 		}
 	}
 	return nil
 }
 
-// Remove takes away what Take made, innermost first; a directory that somebody
-// put something into stays.
+// Remove takes away what Take made, innermost first. A parent that other mount
+// points still lie in goes with the last of them that shares the state
+// directory; one that somebody put something into stays.
 func (p *Point) Remove() error {
 	defer p.state.Close()
-	return errors.Join(p.removeDirs(), p.forget())
+	return locked(p.state, func() error { return errors.Join(p.give(), removeOwed(p.state)) })
 }
 
-func (p *Point) removeDirs() error {
-	for _, dir := range slices.Backward(p.made) {
-		err := os.Remove(dir)
-		switch {
-		case err == nil || errors.Is(err, fs.ErrNotExist):
-		case errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, syscall.EEXIST):
-			return nil // shared by now, or written to underneath
-		default:
-			return fmt.Errorf("remove mount point: %w", err)
-		}
-	}
-	return nil
-}
-
-func (p *Point) name() string {
-	sum := sha256.Sum256([]byte(p.path))
-	return hex.EncodeToString(sum[:12]) + ".json"
-}
-
-func (p *Point) leftover() (record, error) {
-	text, err := p.state.ReadFile(label, p.name(), maxRecord)
-	if errors.Is(err, fs.ErrNotExist) {
-		return record{}, nil
-	}
-	if err != nil {
-		return record{}, err
-	}
-	var r record
-	if json.Unmarshal(text, &r) != nil || r.Path != p.path {
-		return record{}, nil // not understood: nothing is known to be ours
-	}
-	return r, nil
-}
-
-func (p *Point) remember() error {
-	text, err := json.Marshal(record{Path: p.path, Made: p.made})
-	if err != nil {
-		return err
-	}
-	return p.state.WriteFile(label, p.name(), text, true)
-}
-
-func (p *Point) forget() error {
-	err := p.state.Remove(label, p.name())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
-}
+// give removes what the point has made, and leaves on record what it could not.
+func (p *Point) give() error { return settle(p.state, record{Path: p.path, Made: p.made}) }
 
 // makeDir makes one directory with exactly this mode, whatever the umask.
 func makeDir(path string, mode fs.FileMode) error {

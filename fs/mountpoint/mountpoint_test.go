@@ -1,8 +1,10 @@
 package mountpoint_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -82,6 +84,32 @@ func TestR1_TakesItsOwnLeftoverAgain(t *testing.T) {
 	require.NoError(t, p.Remove())
 	assert.DirExists(t, filepath.Join(root, "memory"), "still used by the other")
 	require.NoError(t, other.Remove())
+	assert.NoDirExists(t, filepath.Join(root, "memory"), "the last one takes the parent that the first made")
+	assert.DirExists(t, root)
+}
+
+func TestR15_ManyAtOnceLeaveNothing(t *testing.T) {
+	state, root := dirs(t)
+	for range 20 {
+		var wait sync.WaitGroup
+		for i := range 8 {
+			wait.Go(func() {
+				p, err := mountpoint.Take(state, filepath.Join(root, "mnt", "memory", fmt.Sprint(i)), false)
+				if assert.NoError(t, err) {
+					assert.NoError(t, p.Remove())
+				}
+			})
+		}
+		wait.Wait()
+		left, err := os.ReadDir(root)
+		require.NoError(t, err)
+		require.Empty(t, left)
+	}
+	left, err := os.ReadDir(filepath.Join(state, "mountpoints"))
+	require.NoError(t, err)
+	for _, entry := range left {
+		assert.NotContains(t, entry.Name(), ".json", "and no record of it")
+	}
 }
 
 func TestTake_NamesAnUnwritableParent(t *testing.T) {
