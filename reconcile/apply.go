@@ -154,10 +154,9 @@ func (p *passing) fetch(ctx context.Context, b replica.Base) error {
 	m, err := p.reads.Get(ctx, b.ID)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		if p.storeGone(ctx) {
+		if err := p.confirmGone(ctx, b.ID); err != nil {
 			return err
 		}
-		p.view.Gone(b.ID)
 	case err != nil:
 		return err
 	case m.SHA == b.SHA && m.Path == b.Path:

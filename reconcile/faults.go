@@ -56,6 +56,9 @@ func (t *teller) outcome(err error, report Report) {
 	if kind != "" && kind != was {
 		t.begins(kind, err)
 	}
+	if kind == "" {
+		t.unsay("send", "fetch", "journal")
+	}
 	if kind == "" && report.Pushed+report.Deleted+report.Pulled > 0 {
 		t.log.Info("memory sync", zap.String("code", "synced"), zap.Int("pushed", report.Pushed), zap.Int("pulled", report.Pulled),
 			zap.Int("deleted", report.Deleted), zap.Int("conflicts", report.Conflicts), zap.Int("requests", report.Requests))

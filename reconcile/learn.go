@@ -182,11 +182,11 @@ func (l *learner) confirm(ctx context.Context, ids []string) ([]store.Memory, er
 	var mu sync.Mutex
 	var found []store.Memory
 	var gone []string
-	group, ctx := errgroup.WithContext(ctx)
+	group, asking := errgroup.WithContext(ctx)
 	group.SetLimit(maxFetches)
 	for _, id := range ids {
 		group.Go(func() error {
-			m, err := l.reader.Get(ctx, id)
+			m, err := l.reader.Get(asking, id)
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
@@ -205,7 +205,7 @@ func (l *learner) confirm(ctx context.Context, ids []string) ([]store.Memory, er
 	}
 	if len(gone) > 0 {
 		// A store that is gone has no memories either: that deletes nothing.
-		if _, err := l.reader.Info(ctx); err != nil && !errors.Is(err, context.Canceled) {
+		if _, err := l.reader.Info(ctx); err != nil {
 			return nil, fmt.Errorf("store: %w", err)
 		}
 	}

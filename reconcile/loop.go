@@ -141,8 +141,8 @@ func (r *Reconciler) delay(err error) time.Duration {
 	}
 	longest := max(4*r.o.Interval, maxBackoff)
 	delay := longest
-	if shift := failures - 1; shift < 8 {
-		delay = min(r.o.Interval<<shift, longest)
+	if failures < 8 {
+		delay = min(r.o.Interval<<failures, longest)
 	}
 	delay -= time.Duration(rand.Int64N(int64(delay)/4 + 1))
 	return max(delay, store.RetryAfter(err))

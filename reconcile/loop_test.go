@@ -190,9 +190,12 @@ func TestR1_Hydrate(t *testing.T) {
 		time.Sleep(time.Minute)
 		require.Empty(t, b.rep.Unfetched(0))
 		require.Contains(t, b.called(), "get "+b.id("/many/1"))
+		b.put("/many/new", "new")
+		time.Sleep(time.Minute)
+		require.Empty(t, b.rep.Unfetched(0), "few are fetched one by one")
 		stop()
 		b.hook(func(call string) error { return errNoAnswer }, nil)
-		require.Len(t, b.tree(), 61, "all can be read without the store")
+		require.Len(t, b.tree(), 62, "all can be read without the store")
 	})
 }
 

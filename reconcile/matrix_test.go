@@ -317,11 +317,10 @@ func TestMatrixSentUnknown(t *testing.T) {
 			w := newWorld(t)
 			var f *replica.File
 			if c.op != replica.OpCreate {
-				f = w.agree("m", "/f", "v0")
+				w.agree("m", "/f", "v0")
 			}
 			if c.op == replica.OpDelete {
 				w.unlink("/f")
-				f = nil
 			} else {
 				f = w.write("/f", "v1")
 				require.Equal(t, v1, f.SHA)

@@ -3,6 +3,7 @@ package reconcile
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"memfs/store"
 	"memfs/store/replica"
@@ -26,18 +27,23 @@ func (r *Reconciler) settle(ctx context.Context, seq uint64, a Action, m store.M
 		return r.taken(ctx, seq, a, taken.ID)
 	case errors.Is(err, store.ErrUnavailable), errors.Is(err, store.ErrProtocol), ctx.Err() != nil:
 		r.ended(seq)
-		if ctx.Err() == nil {
-			r.tell.sendFailed(a, err)
-		}
-		return result{err: err}
+		return r.failed(ctx, a, err)
 	}
 	// Anything else says that nothing was changed.
 	r.close(seq, nil)
-	return r.rejected(a, err)
+	return r.rejected(ctx, a, err)
+}
+
+// failed is for what a later pass may do.
+func (r *Reconciler) failed(ctx context.Context, a Action, err error) result {
+	if ctx.Err() == nil {
+		r.tell.sendFailed(a, err)
+	}
+	return result{err: fmt.Errorf("%s: %w", a.Local, err)}
 }
 
 // rejected is for answers that are certain: nothing was changed.
-func (r *Reconciler) rejected(a Action, err error) result {
+func (r *Reconciler) rejected(ctx context.Context, a Action, err error) result {
 	var limited *store.RateLimitedError
 	switch {
 	case errors.Is(err, store.ErrArchived):
@@ -55,8 +61,7 @@ func (r *Reconciler) rejected(a Action, err error) result {
 	case errors.As(err, &limited):
 		return result{stop: true, err: err}
 	}
-	r.tell.sendFailed(a, err)
-	return result{err: err}
+	return r.failed(ctx, a, err)
 }
 
 // succeeded moves base to what the store answered.
@@ -73,9 +78,7 @@ func (r *Reconciler) succeeded(seq uint64, a Action, m store.Memory) result {
 	if !placed || a.Content && m.SHA != a.SHA || a.Op == replica.OpUpdate && m.ID != a.ID {
 		r.ended(seq)
 		r.learner.distrust()
-		err := store.ErrProtocol
-		r.tell.sendFailed(a, err)
-		return result{err: err}
+		return r.failed(context.Background(), a, store.ErrProtocol)
 	}
 	r.accept(seq, a, m)
 	return result{sent: true, again: m.Path != a.Path} // renamed there: to be followed
@@ -83,6 +86,7 @@ func (r *Reconciler) succeeded(seq uint64, a Action, m store.Memory) result {
 
 // accept settles a send as done, with the memory as the store has it.
 func (r *Reconciler) accept(seq uint64, a Action, m store.Memory) {
+	// The view first: while the send is open, plans leave the memory alone.
 	r.learner.own(m.VersionID, m.UpdatedAt)
 	r.learnt(m)
 	step := settlement(a, &m)
@@ -122,11 +126,18 @@ func (r *Reconciler) vanished(ctx context.Context, seq uint64, a Action) result 
 // gone notes that a memory is not there any more, unless it is the store that
 // is not: that deletes nothing (R14).
 func (r *Reconciler) gone(ctx context.Context, id string) result {
-	if _, err := r.reads.Info(ctx); err != nil {
+	if err := r.confirmGone(ctx, id); err != nil {
 		return result{stop: true, err: err}
 	}
-	r.view.Gone(id)
 	return result{again: true}
+}
+
+func (r *Reconciler) confirmGone(ctx context.Context, id string) error {
+	if _, err := r.reads.Info(ctx); err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	r.view.Gone(id)
+	return nil
 }
 
 // taken is for a path that another memory occupies or overlaps.

@@ -13,14 +13,16 @@ func (p *planner) markInFlight() {
 	if len(p.in.Policy.InFlight) == 0 {
 		return
 	}
-	ids, inos := map[string]bool{}, map[replica.Ino]bool{}
+	ids, inos, creates := map[string]bool{}, map[replica.Ino]bool{}, map[string]bool{}
 	for _, s := range p.in.Local.Sends {
 		if p.in.Policy.InFlight[s.Seq] {
 			ids[s.ID], inos[s.Ino] = s.ID != "", s.Ino != 0
+			creates[s.Path] = creates[s.Path] || s.Op == replica.OpCreate
 		}
 	}
 	for _, u := range p.units {
-		if ids[u.id] || u.local != nil && inos[u.local.Ino] {
+		ours := u.base == nil && u.remote != nil && creates[u.remote.Path]
+		if ours || ids[u.id] || u.local != nil && inos[u.local.Ino] {
 			u.hold = InFlight
 		}
 	}

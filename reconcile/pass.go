@@ -2,11 +2,9 @@ package reconcile
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
-	"memfs/store"
 	"memfs/store/replica"
 )
 
@@ -157,18 +155,20 @@ func (p *passing) carryOut(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := p.applyChanges(ctx, p.plan.Changes); err != nil {
-		return err
-	}
+	// What cannot be pulled now does not keep the rest from being sent.
+	fault := p.applyChanges(ctx, p.plan.Changes)
 	for _, n := range p.plan.Notes {
 		p.tell.note(n, "")
 	}
 	p.showHeld()
 	p.tell.hidden(p.view.Hidden())
 	if p.mute || p.writes == nil {
-		return nil
+		return fault
 	}
-	return p.sendAll(ctx, p.plan.Sends)
+	if err := p.sendAll(ctx, p.plan.Sends); fault == nil {
+		fault = err
+	}
+	return fault
 }
 
 // input gathers what a plan is made from. The requests in flight are looked up
@@ -242,12 +242,6 @@ func (r *Reconciler) setGuard(g Guard) {
 	r.state.guard = g
 }
 
-// storeGone reports whether the store itself is not there any more.
-func (r *Reconciler) storeGone(ctx context.Context) bool {
-	_, err := r.reads.Info(ctx)
-	return errors.Is(err, store.ErrNotFound)
-}
-
 // showHeld lets inspection see why a file is not sent.
 func (p *passing) showHeld() {
 	for _, h := range p.plan.Held {
@@ -261,8 +255,8 @@ func (p *passing) showHeld() {
 			state, h.Reason = replica.Refused, p.refusal(h.Path).Reason
 		case Failed:
 			p.tell.failedSave(h)
-		default:
-			p.tell.held(h)
+		case Taken:
+			p.tell.taken(h)
 		}
 		p.replica.SetState(h.Ino, h.Gen, state, h.Reason)
 	}

@@ -173,13 +173,11 @@ func (r *Reconciler) send(ctx context.Context, a Action) result {
 		r.refuse(a, err)
 		return result{refused: true}
 	case err != nil:
-		r.tell.sendFailed(a, err)
-		return result{}
+		return r.failed(ctx, a, err)
 	}
 	seq, err := r.replica.BeginSend(a.send())
 	if err != nil {
-		r.tell.sendFailed(a, err)
-		return result{}
+		return r.failed(ctx, a, err)
 	}
 	r.began(seq, a.ID)
 	defer r.finished()

@@ -37,6 +37,9 @@ func (r *Reconciler) forgive(a Action) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.state.refused, a.Local)
+	if a.Op == replica.OpCreate {
+		r.tell.unsay("full")
+	}
 }
 
 // atCap reports whether the store holds as many memories as it may.

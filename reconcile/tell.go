@@ -1,7 +1,7 @@
 package reconcile
 
 import (
-	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
@@ -19,7 +19,7 @@ type teller struct {
 	log *zap.Logger
 
 	mu   sync.Mutex
-	said map[string]bool
+	said map[string]string
 	// fault is the present reason why passes fail, and how often it did.
 	fault string
 	count int
@@ -27,32 +27,34 @@ type teller struct {
 }
 
 func newTeller(log *zap.Logger, storeID string) *teller {
-	return &teller{log: log.With(zap.String("store", storeID)), said: map[string]bool{}}
+	return &teller{log: log.With(zap.String("store", storeID)), said: map[string]string{}}
 }
 
 // maxSaid bounds what is remembered as said; beyond it things may be said twice.
 const maxSaid = 10_000
 
-// first reports whether something is said for the first time.
-func (t *teller) first(key ...any) bool {
+// first reports whether something is said of a subject for the first time, or
+// after something else was.
+func (t *teller) first(subject, what string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	k := fmt.Sprint(key...)
-	if t.said[k] {
+	if said, known := t.said[subject]; known && said == what {
 		return false
 	}
 	if len(t.said) >= maxSaid {
 		clear(t.said)
 	}
-	t.said[k] = true
+	t.said[subject] = what
 	return true
 }
 
-// unsay lets something be said again.
-func (t *teller) unsay(key ...any) {
+// unsay lets what was said of a subject be said again.
+func (t *teller) unsay(subjects ...string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.said, fmt.Sprint(key...))
+	for _, s := range subjects {
+		delete(t.said, s)
+	}
 }
 
 // note logs what a plan has to tell. conflict is the entry that keeps the
@@ -85,7 +87,7 @@ func (t *teller) note(n Note, conflict string) {
 	case StrayKept:
 		t.log.Warn("text written to a file that a remote change had replaced; keeping the remote version", code("stray", shas)...)
 	case WouldDelete:
-		if t.first("would delete", n.ID, n.Base) {
+		if t.first("would delete "+n.ID, n.Base.String()) {
 			t.log.Info("log-only: sync would delete this memory on the server", code("would_delete", fields)...)
 		}
 	case MassDelete:
@@ -108,7 +110,7 @@ func sha(key string, h store.SHA) zap.Field {
 
 // rejected says that the store will not take a file.
 func (t *teller) rejected(a Action, reason string) {
-	if !t.first("rejected", a.Local, a.SHA) {
+	if !t.first("rejected "+a.Local, a.SHA.String()) {
 		return
 	}
 	t.log.Warn("the server rejected this memory file, so it stays un-synced until its content changes",
@@ -117,40 +119,38 @@ func (t *teller) rejected(a Action, reason string) {
 }
 
 func (t *teller) failedSave(h Held) {
-	if t.first("failed save", h.Ino, h.Gen) {
+	if t.first("failed save "+h.Path, strconv.FormatUint(h.Gen, 10)) {
 		t.log.Warn("failed to upload memory: its last write could not be kept whole", zap.String("code", "held"),
 			zap.String("path", h.Path), zap.String("remedy", "make room in the state directory and save the file again"))
 	}
 }
 
-// held says that a file waits for something that may last.
-func (t *teller) held(h Held) {
-	if h.Hold == Obstructed || h.Hold == Archived || h.Hold == Full {
-		return // passes by itself, or is the store's state and said of the store
-	}
-	if t.first("held", h.Path, h.Hold, h.SHA) {
-		t.log.Info("memory file is not sent yet", zap.String("code", "held"), zap.String("path", h.Path),
-			zap.String("reason", h.Reason))
+// taken says that a file waits for something that does not pass by itself.
+func (t *teller) taken(h Held) {
+	if t.first("taken "+h.Path, "") {
+		t.log.Warn("failed to upload memory: "+h.Reason, zap.String("code", "path_taken"), zap.String("path", h.Path),
+			zap.String("remedy", "rename the file"))
 	}
 }
 
-// sendFailed says that a change did not go out; it is tried again.
+// sendFailed says that changes do not go out; they are tried again. It names
+// the first path only: the rest is the same fault.
 func (t *teller) sendFailed(a Action, err error) {
-	if !t.first("send failed", a.Op, a.Local, kindOf(err)) {
+	if !t.first("send", kindOf(err)) {
 		return
 	}
-	fields := []zap.Field{zap.String("code", "send_failed"), zap.String("path", a.Local), zap.Error(err),
-		zap.String("remedy", "none needed: tried again by the next pass")}
+	message := "failed to upload memory"
 	if a.Op == replica.OpDelete {
-		t.log.Warn("failed to delete memory", fields...)
-		return
+		message = "failed to delete memory"
 	}
-	t.log.Warn("failed to upload memory", fields...)
+	t.log.Warn(message, zap.String("code", "send_failed"), zap.String("path", a.Local), zap.Error(err),
+		zap.String("remedy", "none needed: tried again by the next pass"))
 }
 
 func (t *teller) fetchFailed(path string, err error) {
-	if t.first("fetch failed", path, kindOf(err)) {
-		t.log.Warn("failed to fetch memory content", zap.String("code", "fetch_failed"), zap.String("path", path), zap.Error(err))
+	if t.first("fetch", kindOf(err)) {
+		t.log.Warn("failed to fetch memory content", zap.String("code", "fetch_failed"), zap.String("path", path), zap.Error(err),
+			zap.String("remedy", "none needed: tried again by the next pass"))
 	}
 }
 
@@ -159,28 +159,28 @@ func (t *teller) deleted(a Action) {
 }
 
 func (t *teller) journalFailed(err error) {
-	if t.first("journal", kindOf(err)) {
+	if t.first("journal", "") {
 		t.log.Error("memory sync failed: the journal cannot be written", zap.String("code", "journal"), zap.Error(err),
 			zap.String("remedy", "make room in the state directory"))
 	}
 }
 
 func (t *teller) full(count int) {
-	if t.first("full") {
+	if t.first("full", "") {
 		t.log.Warn("failed to upload memory: the store is full", zap.String("code", "store_full"), zap.Int("memories", count),
 			zap.String("remedy", "delete memories; what waits then goes out by itself"))
 	}
 }
 
 func (t *teller) archived() {
-	if t.first("archived") {
+	if t.first("archived", "") {
 		t.log.Error("failed to upload memory: the store is archived, so only deletes still go",
 			zap.String("code", "store_archived"), zap.String("remedy", "edits stay in the journal; memfs recover export saves them"))
 	}
 }
 
 func (t *teller) markerBad(path string) {
-	if t.first("marker") {
+	if t.first("marker", "") {
 		t.log.Warn("the memory store folder's marker is missing or doesn't match; leaving the memory store folder as found and not syncing",
 			zap.String("code", "marker"), zap.String("path", path+"/"+store.MarkerName), zap.String("remedy", "memfs repair "+path))
 	}
@@ -190,7 +190,7 @@ func (t *teller) markerGood() { t.unsay("marker") }
 
 // hidden says that some memories cannot be shown.
 func (t *teller) hidden(count int) {
-	if count > 0 && t.first("hidden", count) {
+	if count > 0 && t.first("hidden", strconv.Itoa(count)) {
 		t.log.Warn("the server listed memories whose paths cannot be shown as files, or the reserved marker path; skipping",
 			zap.String("code", "hidden"), zap.Int("memories", count))
 	}

@@ -23,7 +23,7 @@ type findings struct {
 // versions learns from the versions written since the last query; false where
 // only a full listing will do.
 func (l *learner) versions(ctx context.Context, inFlight map[string]bool) (enough bool, err error) {
-	h, enough, err := l.readVersions(ctx, inFlight)
+	h, enough, err := l.readVersions(ctx)
 	if err != nil || !enough {
 		return false, err
 	}
@@ -65,7 +65,7 @@ func memoryOf(v store.Version, old store.Memory) store.Memory {
 
 // readVersions reads pages, newest first, up to the first one that brings
 // nothing new. Pages move while they are read: what comes twice counts once.
-func (l *learner) readVersions(ctx context.Context, inFlight map[string]bool) (h findings, enough bool, err error) {
+func (l *learner) readVersions(ctx context.Context) (h findings, enough bool, err error) {
 	h = findings{newest: map[string]store.Version{}, unsure: map[string]bool{}, read: map[string]time.Time{}}
 	l.mu.Lock()
 	q := store.VersionQuery{Since: l.cursor.Add(-overlap)}
