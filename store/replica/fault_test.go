@@ -11,7 +11,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -216,7 +215,7 @@ func memoryDir(t *testing.T) string {
 func runFaulty(t *testing.T, top, name string, f *faults) []disk.Op {
 	dir := filepath.Join(top, strings.NewReplacer("/", "_", " ", "_").Replace(name))
 	require.NoError(t, os.Mkdir(dir, 0o700))
-	w := &world{t: t, clock: &clock{time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)}, texts: map[store.SHA]string{}}
+	w := &world{t: t, clock: newClock(), texts: map[store.SHA]string{}}
 	w.o = Options{Dir: dir, Store: store.Info{ID: "memstore_test"}, Endpoint: "e", MountPath: "/m", Now: w.clock.now, Hook: f.hook}
 	l := &workload{w: w, p: promises{}}
 	r, err := Open(w.o)

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -102,7 +101,7 @@ func TestR16_ReplayIsTheStateThatWas(t *testing.T) {
 }
 
 func newWorldIn(t *testing.T, dir string) *world {
-	w := &world{t: t, clock: &clock{time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)}, texts: map[store.SHA]string{}}
+	w := &world{t: t, clock: newClock(), texts: map[store.SHA]string{}}
 	require.NoError(t, os.MkdirAll(dir, 0o700))
 	w.o = Options{Dir: dir, Store: store.Info{ID: "memstore_test"}, Endpoint: "e", MountPath: "/m", Now: w.clock.now,
 		Fetch: func(_ context.Context, _, _ string, want store.SHA) ([]byte, error) {

@@ -3,6 +3,7 @@ package replica
 import (
 	"context"
 	"os"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,10 +17,20 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // clock is a time that tests move.
-type clock struct{ t time.Time }
+type clock struct {
+	mu sync.Mutex
+	t  time.Time
+}
 
-func (c *clock) now() time.Time          { c.t = c.t.Add(time.Millisecond); return c.t }
-func (c *clock) advance(d time.Duration) { c.t = c.t.Add(d) }
+// now is a millisecond later whenever it is asked.
+func (c *clock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.t = c.t.Add(time.Millisecond)
+	return c.t
+}
+
+func newClock() *clock { return &clock{t: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)} }
 
 // world is a replica under test and what it is opened with.
 type world struct {
@@ -32,7 +43,7 @@ type world struct {
 
 func newWorld(t *testing.T, change ...func(*Options)) *world {
 	t.Helper()
-	w := &world{t: t, clock: &clock{time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)}, texts: map[store.SHA]string{}}
+	w := &world{t: t, clock: newClock(), texts: map[store.SHA]string{}}
 	w.o = Options{Dir: t.TempDir(), Store: store.Info{ID: "memstore_test", Name: "Test"}, Endpoint: "http://localhost", MountPath: "/mnt/memory/test",
 		Now: w.clock.now, Fetch: func(_ context.Context, _, _ string, want store.SHA) ([]byte, error) {
 			if text, ok := w.texts[want]; ok {
