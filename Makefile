@@ -11,7 +11,7 @@ VERSION       ?= $(shell git describe --tags --always --dirty 2>/dev/null || ech
 CASES ?= ../shared/cases
 
 .DEFAULT_GOAL := help
-.PHONY: help build test demo bench fuzz lint notice ci conformance clean
+.PHONY: help build test demo bench bench-fs fuzz lint notice ci conformance clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,6 +27,10 @@ demo: build ## two stores mounted, edited, synced and unmounted, with no key: ab
 
 bench: ## the benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+BENCH_FS ?= -rounds 11
+bench-fs: ## a mount against ext4, one table; BENCH_FS has flags ("-h" lists them)
+	$(GO) run ./integration/benchfs $(BENCH_FS)
 
 FUZZTIME ?= 30s
 fuzz: ## every fuzz target for FUZZTIME (30s) each
