@@ -48,9 +48,22 @@ func (p *planner) load() {
 		own(&p.in.Local.Files[i])
 	}
 	for _, path := range slices.Sorted(maps.Keys(p.in.Local.Paths)) {
-		// A local-only file at or above a path that the store holds is no
-		// longer local only (R17).
-		own(p.in.Local.Paths[path].File)
+		p.loadPath(p.in.Local.Paths[path], own)
+	}
+}
+
+// loadPath adds the local-only files that stand at, above or below a path that
+// the store holds: they cannot stay there (R17). A file of a memory that is
+// not in the snapshot is where it belongs.
+func (p *planner) loadPath(at replica.PathState, own func(*replica.File) *replica.File) {
+	files := at.Below
+	if at.File != nil {
+		files = append(slices.Clone(files), *at.File)
+	}
+	for i := range files {
+		if f := &files[i]; f.MemoryID == "" || p.memories[f.MemoryID] != nil {
+			own(f)
+		}
 	}
 }
 

@@ -20,18 +20,20 @@ const maxBackoff = 30 * time.Second
 // Status is what is known of a store's reconciliation.
 type Status struct {
 	// Last is the report of the last pass; zero before the first.
-	Last Report
-	// Error is why the last pass failed; nil if it did not. Failures counts
-	// the passes that failed since one succeeded.
-	Error    error
-	Failures int
+	Last Report `json:"last_pass"`
+	// Error is why the last pass failed; "" if it did not. Failures counts the
+	// passes that failed since one succeeded.
+	Error    string `json:"error,omitempty"`
+	Failures int    `json:"failures,omitempty"`
 	// Next is when the next timed pass is due; zero while there is none.
-	Next time.Time
+	Next time.Time `json:"next_pass,omitzero"`
 	// Archived, Full and Frozen are states of the store: it takes no creates
 	// and updates; no creates; it refused our credential for a write.
-	Archived, Full, Frozen bool
+	Archived bool `json:"archived,omitempty"`
+	Full     bool `json:"full,omitempty"`
+	Frozen   bool `json:"frozen,omitempty"`
 	// Hidden is how many memories cannot be shown as files (R12).
-	Hidden int
+	Hidden int `json:"hidden,omitempty"`
 }
 
 // line is what the loop knows of its passes.
@@ -48,8 +50,12 @@ type line struct {
 func (r *Reconciler) Status() Status {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return Status{Last: r.line.last, Error: r.line.err, Failures: r.line.failures, Next: r.line.next,
+	s := Status{Last: r.line.last, Failures: r.line.failures, Next: r.line.next,
 		Archived: r.state.archived, Full: r.state.full > 0, Frozen: r.state.frozen, Hidden: r.view.Hidden()}
+	if r.line.err != nil {
+		s.Error = r.line.err.Error()
+	}
+	return s
 }
 
 // Run makes a pass every interval, later and later while they fail, until ctx

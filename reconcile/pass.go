@@ -22,23 +22,29 @@ type PassOptions struct {
 
 // Report is what a pass did.
 type Report struct {
-	Began, Ended time.Time
+	Began time.Time `json:"began,omitzero"`
+	Ended time.Time `json:"ended,omitzero"`
 	// Pushed counts creates and updates, Deleted deletes in the store, Pulled
 	// changes of the tree that came from the store, Conflicts texts that lost.
-	Pushed, Deleted, Pulled, Conflicts int
-	// Refused and Held count the files that are not sent, after the pass.
-	Refused, Held int
+	Pushed    int `json:"pushed"`
+	Deleted   int `json:"deleted"`
+	Pulled    int `json:"pulled"`
+	Conflicts int `json:"conflicts"`
+	// Refused and Held count what is not sent, after the pass.
+	Refused int `json:"refused"`
+	Held    int `json:"held"`
 	// HeldDeletes counts the deletes that the guard holds, SuppressedDeletes
 	// those that the mode does. Neither are unsent edits (R8).
-	HeldDeletes, SuppressedDeletes int
+	HeldDeletes       int `json:"held_deletes"`
+	SuppressedDeletes int `json:"suppressed_deletes"`
 	// Requests is how many requests the store was asked.
-	Requests int
+	Requests int `json:"requests"`
 	// Unsent are the paths of local changes that did not go out, sorted.
-	Unsent []string
+	Unsent []string `json:"unsent,omitempty"`
 	// MarkerBad: the marker is missing or altered, and nothing was done (R13).
-	MarkerBad bool
+	MarkerBad bool `json:"marker_bad,omitempty"`
 	// Wake is when the first of what rests is due; zero if nothing rests.
-	Wake time.Time
+	Wake time.Time `json:"wake,omitzero"`
 }
 
 // Pass learns what changed in the store, and brings both sides together. An
