@@ -87,6 +87,10 @@ type Session struct {
 	detach   sync.Once
 	result   Result
 	err      error
+
+	// What goes on beside the mounts until the end.
+	beside sync.WaitGroup
+	cancel context.CancelFunc
 }
 
 // Attach mounts stores, all or none. When it returns the mounts can be used;
@@ -99,6 +103,7 @@ func Attach(ctx context.Context, o Options, stores []Store) (*Session, error) {
 	if err := check(o, stores); err != nil {
 		return nil, err
 	}
+	warnVolatile(o)
 	s := &Session{o: o, done: make(chan struct{}), attached: make([]*attached, len(stores))}
 	group, groupCtx := errgroup.WithContext(ctx)
 	for i, st := range stores {
@@ -119,6 +124,9 @@ func Attach(ctx context.Context, o Options, stores []Store) (*Session, error) {
 		a.start()
 	}
 	go s.watch()
+	besideCtx, cancel := context.WithCancel(context.Background())
+	s.cancel = cancel
+	s.beside.Go(func() { s.orphans(besideCtx) })
 	return s, nil
 }
 
@@ -265,6 +273,11 @@ func (s *Session) Detach(ctx context.Context) (Result, error) {
 	s.detach.Do(func() {
 		ctx, cancel := context.WithTimeout(ctx, DetachTimeout)
 		defer cancel()
+		for _, a := range s.attached {
+			a.announceEnd()
+		}
+		s.cancel()
+		s.beside.Wait()
 		s.result.Unsent = make(map[string][]string)
 		var wait sync.WaitGroup
 		var mu sync.Mutex
@@ -314,7 +327,7 @@ func attach(ctx context.Context, o Options, st Store) (_ *attached, err error) {
 		remote = st.Reader
 	}
 	uid, gid := replica.Owner()
-	a.replica, err = replica.Open(replica.Options{
+	a.replica, err = openReplica(ctx, a.log, replica.Options{
 		Dir: o.StateDir, Store: st.Info, Endpoint: o.Endpoint, MountPath: st.Path, Session: o.Session, ReadOnly: st.Client == nil,
 		MaxMemories: o.MaxMemories, Fetch: reconcile.Fetcher(remote), Missing: func(string) { a.rec.Nudge() },
 		Log: o.Log, UID: uid, GID: gid,
@@ -359,76 +372,4 @@ func (a *attached) end() {
 		a.stop()
 	}
 	a.running.Wait()
-}
-
-// takeBack undoes what attach did, as far as it came. Unsent edits of an
-// earlier process stay in the journal.
-func (a *attached) takeBack() {
-	var errs []error
-	if a.mount != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), busyPatience)
-		defer cancel()
-		errs = append(errs, a.mount.Unmount(ctx))
-	}
-	if a.point != nil {
-		errs = append(errs, a.point.Remove())
-	}
-	if a.replica != nil {
-		errs = append(errs, a.leave(a.replica.Unsent()))
-	}
-	if err := errors.Join(errs...); err != nil {
-		a.log.Warn("not everything of a failed attach could be taken back", zap.Error(err))
-	}
-}
-
-// leave ends the replica. Its state stays on this host only where edits were
-// not sent, or where it is asked for (R15, R19).
-func (a *attached) leave(unsent bool) error {
-	if unsent || a.o.KeepCache {
-		return a.replica.Close()
-	}
-	return a.replica.Remove()
-}
-
-// busyPatience is how long a busy mount is tried before it is detached lazily.
-const busyPatience = 2 * time.Second
-
-// ending is how one store ended.
-type ending struct {
-	unsent      []string
-	heldDeletes int
-}
-
-// detach ends one store; see Session.Detach.
-func (a *attached) detach(ctx context.Context) (ending, error) {
-	a.end()
-	// The pass that matters comes while the mount still shows what it did; its
-	// outcome is that of the one after the unmount, which says it once.
-	_, _ = a.rec.Sync(ctx, false)
-	unmountErr := a.unmount(ctx)
-	report, err := a.rec.Final(ctx)
-	if err != nil {
-		a.log.Warn("final memory sync failed", zap.String("code", "final_failed"), zap.Error(err))
-	}
-	e := ending{unsent: report.Unsent, heldDeletes: report.HeldDeletes}
-	return e, errors.Join(unmountErr, a.leave(len(e.unsent) > 0), a.point.Remove())
-}
-
-// unmount frees the path. A busy mount is served until its last close or the
-// end of ctx.
-func (a *attached) unmount(ctx context.Context) error {
-	patience, cancel := context.WithTimeout(ctx, busyPatience)
-	defer cancel()
-	err := a.mount.Unmount(patience)
-	var busy *fs.BusyError
-	if !errors.As(err, &busy) {
-		return err
-	}
-	a.log.Warn("the mount is busy; it is detached and served until its last user is gone",
-		zap.String("code", "mount_busy"), zap.Stringers("holders", busy.Holders))
-	select {
-	case <-a.mount.Done():
-	case <-ctx.Done():
-	}
-	return nil
 }

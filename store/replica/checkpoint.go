@@ -18,6 +18,9 @@ import (
 func (r *Replica) Checkpoint() error {
 	r.ckpt.Lock()
 	defer r.ckpt.Unlock()
+	if err := r.place.relock(); err != nil {
+		return fmt.Errorf("checkpoint: %w", err)
+	}
 	if err := r.saveContents(); err != nil {
 		return err
 	}

@@ -13,31 +13,57 @@ import (
 // Leftover is a replica that lies in the state directory: of a live session,
 // or left by a crash or an end that could not send everything.
 type Leftover struct {
+	// ID is a short name that stays the same.
+	ID string
+
 	Store     string
 	Endpoint  string
 	MountPath string
 	Session   string
 	Created   time.Time
+	// ReadOnly: what was changed here is never sent (R10).
+	ReadOnly bool
+	// Kept: it ended with nothing left to send, and stays for a faster next
+	// attach.
+	Kept bool
 	// Live is set while a process has it open; PID is that process, 0 if it
 	// cannot be told.
 	Live bool
 	PID  int
+	// Fault is why the journal cannot be read; nil if it can. Nothing but ID,
+	// Live and PID is known then.
+	Fault error
+
+	stateDir, key string
 }
 
 // Options are what opens this leftover; the caller adds the rest.
-func (l Leftover) Options(stateDir string) Options {
-	return Options{Dir: stateDir, Store: store.Info{ID: l.Store}, Endpoint: l.Endpoint, MountPath: l.MountPath, Session: l.Session}
+func (l Leftover) Options() Options {
+	return Options{Dir: l.stateDir, Store: store.Info{ID: l.Store}, Endpoint: l.Endpoint, MountPath: l.MountPath, Session: l.Session,
+		ReadOnly: l.ReadOnly}
 }
 
-// Leftovers lists the replicas in a state directory, whoever left them. A
-// journal that cannot be read is passed over: it says of no store whose it is.
+// Own reports whether this is what Open with these options would open.
+func (l Leftover) Own(o Options) bool { return l.key == o.key() }
+
+// Drop removes the leftover with everything in it but what is in the conflict
+// area; ErrInUse while a process has it open.
+func (l Leftover) Drop() error {
+	p, err := openPlace(l.stateDir, l.key, nil)
+	if err != nil {
+		return err
+	}
+	return p.remove()
+}
+
+// Leftovers lists the replicas in a state directory, whoever left them.
 func Leftovers(stateDir string) ([]Leftover, error) {
 	top, err := disk.Open(stateDir, nil)
 	if err != nil {
 		return nil, err
 	}
 	defer top.Close()
-	all, err := top.Sub("replicas")
+	all, err := top.Sub(replicasName)
 	if err != nil {
 		return nil, err
 	}
@@ -48,40 +74,44 @@ func Leftovers(stateDir string) ([]Leftover, error) {
 	}
 	var out []Leftover
 	for _, key := range keys {
-		l, err := leftover(all, key)
+		l := Leftover{ID: key[:min(8, len(key))], stateDir: stateDir, key: key}
+		err := l.find(all)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue
+			continue // it has ended meanwhile, or never came to have a journal
 		}
-		if err != nil {
-			return out, err
-		}
-		if l.Store != "" {
-			out = append(out, l)
-		}
+		l.Fault = err
+		out = append(out, l)
 	}
 	return out, nil
 }
 
-func leftover(all *disk.Dir, key string) (l Leftover, err error) {
-	dir, err := all.Sub(key)
+// find fills in what the journal's header and the lock say.
+func (l *Leftover) find(all *disk.Dir) (err error) {
+	dir, err := all.Sub(l.key)
 	if err != nil {
-		return l, err
+		return err
 	}
 	defer dir.Close()
-	lock, err := dir.Lock("lock")
+	lock, err := dir.Lock(lockName)
 	var locked *disk.LockedError
 	switch {
 	case errors.As(err, &locked):
 		l.Live, l.PID = true, locked.PID
 	case err != nil:
-		return l, err
+		return err
 	default:
+		// Whoever finds it taken in this moment is to wait.
 		defer func() { err = errors.Join(err, lock.Release()) }()
+		if err := lock.Ending(); err != nil && !disk.NoSpace(err) {
+			return err
+		}
 	}
 	h, err := journal.ReadHeader(dir, journalName)
 	if err != nil {
-		return l, err
+		return err
 	}
 	l.Store, l.Endpoint, l.MountPath, l.Session, l.Created = h.Store, h.Endpoint, h.MountPath, h.Session, h.Created
-	return l, nil
+	l.ReadOnly = h.ReadOnly
+	l.Kept, err = dir.Exists("leftovers", keptName)
+	return err
 }

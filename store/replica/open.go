@@ -23,69 +23,93 @@ const journalName = "journal"
 // or as its journal left it. The caller is the only one: another process that
 // has it open is ErrInUse.
 func Open(o Options) (_ *Replica, err error) {
+	r, err := newReplica(o)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			r.cancel()
+			r.closeFiles()
+		}
+	}()
+	if err := r.restore(); err != nil {
+		return nil, r.fault(err)
+	}
+	if err := r.startJournal(); err != nil {
+		return nil, r.fault(err)
+	}
+	if err := r.unmarkKept(); err != nil {
+		return nil, r.fault(errors.Join(err, r.journal.Close()))
+	}
+	return r, nil
+}
+
+// Look opens a replica as Open does, to be looked at by f: what is unsent, and
+// the contents. Nothing changes on disk, so that it also works where that is
+// full. Its lock is held meanwhile; ErrInUse if a process has the replica open.
+func Look(o Options, f func(*Replica) error) error {
+	r, err := newReplica(o)
+	if err != nil {
+		return err
+	}
+	defer r.closeFiles()
+	defer r.cancel()
+	if err := r.restore(); err != nil {
+		return r.fault(err)
+	}
+	if err := r.Ending(); err != nil && !disk.NoSpace(err) {
+		return r.fault(err)
+	}
+	r.closed = true // every change is refused
+	return f(r)
+}
+
+func newReplica(o Options) (*Replica, error) {
 	o.fill()
 	if err := o.Scratch.Check(); err != nil {
 		return nil, err
 	}
 	r := &Replica{o: o, tree: newTree(o.Scratch), brought: make(map[store.SHA]time.Time)}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
-	defer func() {
-		if err != nil {
-			r.cancel()
-			r.closeFiles()
-			err = fmt.Errorf("replica of %s: %w", o.Store.ID, err)
-		}
-	}()
+	return r, nil
+}
+
+func (r *Replica) fault(err error) error { return fmt.Errorf("replica of %s: %w", r.o.Store.ID, err) }
+
+// restore brings the state that the disk has into memory, or that of a new
+// replica.
+func (r *Replica) restore() error {
 	if err := r.openFiles(); err != nil {
-		return nil, err
+		return err
 	}
 	found, err := r.replay()
-	if err != nil {
-		return nil, err
+	switch {
+	case err != nil:
+		return err
+	case !found:
+		return r.furnish()
 	}
-	if found {
-		r.recoverSaves()
-	} else if err := r.furnish(); err != nil {
-		return nil, err
-	}
-	return r, r.startJournal()
+	r.recoverSaves()
+	return nil
 }
 
-func (r *Replica) openFiles() error {
-	top, err := disk.Open(r.o.Dir, r.o.Hook)
+func (r *Replica) openFiles() (err error) {
+	if r.place, err = openPlace(r.o.Dir, r.o.key(), r.o.Hook); err != nil {
+		return err
+	}
+	dir, err := r.place.sub(r.place.dir, objectsName)
 	if err != nil {
 		return err
 	}
-	defer top.Close()
-	if r.dir, err = subDir(top, "replicas", r.o.key()); err != nil {
+	if r.objects, err = objects.Open(dir); err != nil {
 		return err
 	}
-	if r.lock, err = r.dir.Lock("lock"); err != nil {
-		if errors.Is(err, disk.ErrLocked) {
-			return fmt.Errorf("%w: %w", ErrInUse, err)
-		}
+	if dir, err = r.place.sub(r.place.open[0], conflictsName, r.o.area()); err != nil {
 		return err
 	}
-	if r.objectDir, err = r.dir.Sub("objects"); err != nil {
-		return err
-	}
-	if r.objects, err = objects.Open(r.objectDir); err != nil {
-		return err
-	}
-	if r.areaDir, err = subDir(top, "conflicts", r.o.area()); err != nil {
-		return err
-	}
-	r.area, err = conflicts.Open(r.areaDir, conflicts.Options{Now: r.o.Now})
+	r.area, err = conflicts.Open(dir, conflicts.Options{Now: r.o.Now})
 	return err
-}
-
-func subDir(top *disk.Dir, name, key string) (*disk.Dir, error) {
-	dir, err := top.Sub(name)
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
-	return dir.Sub(key)
 }
 
 // replay applies the journal that is there; false where there is none.
@@ -93,7 +117,7 @@ func (r *Replica) replay() (bool, error) {
 	var garbled error
 	r.tree.replaying = true
 	defer func() { r.tree.replaying = false }()
-	got, err := journal.Read(r.dir, journalName, func(payload []byte) error {
+	got, err := journal.Read(r.place.dir, journalName, func(payload []byte) error {
 		if garbled == nil {
 			garbled = r.replayFrame(payload)
 		}
@@ -106,7 +130,7 @@ func (r *Replica) replay() (bool, error) {
 		return false, err
 	}
 	if got.Header.Store != r.o.Store.ID || got.Header.Endpoint != r.o.Endpoint {
-		return false, fmt.Errorf("%w: %s has the journal of %s at %s", ErrForeignState, r.dir.Path(), got.Header.Store, got.Header.Endpoint)
+		return false, fmt.Errorf("%w: %s has the journal of %s at %s", ErrForeignState, r.place.dir.Path(), got.Header.Store, got.Header.Endpoint)
 	}
 	if garbled != nil || got.Damaged {
 		r.o.Log.Warn("journal damaged at its end; what came before it stands",
@@ -196,8 +220,9 @@ func (r *Replica) startJournal() error {
 	if err != nil {
 		return err
 	}
-	h := journal.Header{Store: r.o.Store.ID, Endpoint: r.o.Endpoint, MountPath: r.o.MountPath, Session: r.o.Session, Created: r.o.Now()}
-	r.journal, err = journal.Create(r.dir, journalName, h, snapshot, journal.Options{
+	h := journal.Header{Store: r.o.Store.ID, Endpoint: r.o.Endpoint, MountPath: r.o.MountPath, Session: r.o.Session,
+		Created: r.o.Now(), ReadOnly: r.o.ReadOnly}
+	r.journal, err = journal.Create(r.place.dir, journalName, h, snapshot, journal.Options{
 		BeforeSync: r.objects.Sync,
 		OnError: func(err error) {
 			r.o.Log.Error("the journal cannot be synced to disk", zap.String("code", "journal_sync"),
@@ -237,39 +262,24 @@ func (r *Replica) Close() error {
 // Remove ends the replica and takes everything of it off this host, except
 // the conflict area.
 func (r *Replica) Remove() error {
-	if err := r.shutKeepingLock(); err != nil {
+	if err := r.stop(); err != nil {
 		return err
 	}
-	err := r.dir.RemoveAll("remove")
-	r.closeFiles()
-	if err != nil {
-		return err
-	}
-	return removeDir(r.o.Dir, "replicas", r.o.key(), r.o.Hook)
-}
-
-func removeDir(top, name, key string, hook disk.Hook) error {
-	dir, err := disk.Open(top, hook)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	parent, err := dir.Sub(name)
-	if err != nil {
-		return err
-	}
-	defer parent.Close()
-	return parent.RemoveDir("remove", key)
+	_ = r.journal.Close() // it goes in any case
+	return r.place.remove()
 }
 
 func (r *Replica) shut() error {
-	err := r.shutKeepingLock()
+	if err := r.stop(); err != nil {
+		return err
+	}
+	err := r.journal.Close()
 	r.closeFiles()
 	return err
 }
 
-// shutKeepingLock stops all changes and background work.
-func (r *Replica) shutKeepingLock() error {
+// stop ends all changes and background work.
+func (r *Replica) stop() error {
 	r.mu.Lock()
 	if r.closed {
 		r.mu.Unlock()
@@ -279,20 +289,12 @@ func (r *Replica) shutKeepingLock() error {
 	r.mu.Unlock()
 	r.cancel()
 	r.running.Wait()
-	return r.journal.Close()
+	return nil
 }
 
 func (r *Replica) closeFiles() {
-	for _, d := range []*disk.Dir{r.areaDir, r.objectDir} {
-		if d != nil {
-			d.Close()
-		}
-	}
-	if r.lock != nil {
-		_ = r.lock.Release() // closing the file releases it in any case
-	}
-	if r.dir != nil {
-		r.dir.Close()
+	if r.place != nil {
+		r.place.close()
 	}
 }
 

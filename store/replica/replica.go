@@ -12,7 +12,6 @@ import (
 
 	"memfs/store"
 	"memfs/store/replica/conflicts"
-	"memfs/store/replica/disk"
 	"memfs/store/replica/journal"
 	"memfs/store/replica/objects"
 )
@@ -34,13 +33,10 @@ type Replica struct {
 	// notify keeps the changes told to watchers in the order they were made.
 	notify sync.Mutex
 
-	dir       *disk.Dir
-	objectDir *disk.Dir
-	areaDir   *disk.Dir
-	lock      *disk.Lock
-	journal   *journal.Journal
-	objects   *objects.Store
-	area      *conflicts.Area
+	place   *place
+	journal *journal.Journal
+	objects *objects.Store
+	area    *conflicts.Area
 
 	ctx    context.Context // ends with the replica; bounds fetches
 	cancel context.CancelFunc

@@ -42,7 +42,9 @@ func (r *Replica) Snapshot(ids, paths []string) Snapshot {
 			s.Memories = append(s.Memories, r.memory(b))
 		}
 	}
-	slices.SortFunc(s.Memories, func(a, b Memory) int { return cmp.Compare(a.Base.Path, b.Base.Path) })
+	slices.SortFunc(s.Memories, func(a, b Memory) int {
+		return cmp.Or(cmp.Compare(a.Base.Path, b.Base.Path), cmp.Compare(a.Base.ID, b.Base.ID))
+	})
 	for ino := range t.dirtyFiles {
 		if n := t.nodes[ino]; n != nil && t.eligible(n) {
 			if _, known := t.basePath[n.path()]; !known {
@@ -104,7 +106,7 @@ func (r *Replica) settleFile(n *node, wanted map[string]struct{}) {
 	id, atBase := t.basePath[n.path()]
 	switch {
 	case atBase && n.content.hash() == t.bases[id].SHA && t.clean(t.bases[id]):
-		n.since, n.emptied, n.failed = 0, false, false
+		n.since, n.failed = 0, false
 		r.release(n, t.bases[id])
 		delete(t.dirtyFiles, n.ino)
 		return
@@ -127,6 +129,9 @@ func (r *Replica) settleFile(n *node, wanted map[string]struct{}) {
 // release lets go of the bytes of a file that the store has, once they are an
 // object that can be read back.
 func (r *Replica) release(n *node, b *agreed) {
+	if r.closed {
+		return // only looked at
+	}
 	c := content{sha: b.SHA, hashed: true, size: b.Size, memory: b.ID, version: b.VersionID}
 	if n.content.buf != nil {
 		if err := r.objects.Cache(b.SHA, n.content.buf); err != nil {
@@ -214,15 +219,6 @@ func (r *Replica) Content(ino Ino, gen uint64) ([]byte, error) {
 	}
 	r.mu.RUnlock()
 	return r.load(context.Background(), c)
-}
-
-// markerOK reports whether the marker holds the right bytes (R13).
-func (r *Replica) markerOK() bool {
-	n := r.tree.root.children[store.MarkerName]
-	if n == nil || n.dir {
-		return false
-	}
-	return n.content.hash() == store.Hash(store.Marker(r.o.Store.ID))
 }
 
 // broughtFor is how long a content waits for the file that is to have it.

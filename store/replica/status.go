@@ -91,7 +91,10 @@ func (r *Replica) Status() Status {
 	t := r.tree
 	s := Status{StoreID: r.o.Store.ID, StoreName: r.o.Store.Name, MountPath: r.o.MountPath, ReadOnly: r.o.ReadOnly,
 		MarkerOK: r.markerOK(), Strays: len(t.strays), Sending: len(t.sends), Conflicts: len(kept),
-		ScratchBytes: t.scratchBytes, JournalBytes: r.journal.Size()}
+		ScratchBytes: t.scratchBytes}
+	if r.journal != nil { // not so under Look
+		s.JournalBytes = r.journal.Size()
+	}
 	t.root.files(func(n *node) {
 		if t.isMarker(n) {
 			return
@@ -178,15 +181,4 @@ func (r *Replica) Unfetched(max int) []Base {
 		}
 	}
 	return out
-}
-
-// Unsent reports whether there is anything here that the store does not have:
-// changed files, deletes, texts that nobody has kept yet. What was changed
-// under read-only access does not count.
-func (r *Replica) Unsent() bool {
-	if r.o.ReadOnly {
-		return false
-	}
-	s := r.Snapshot(nil, nil)
-	return len(s.Files)+len(s.Memories)+len(s.Strays) > 0
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 	"time"
 
@@ -88,11 +89,14 @@ func (d *Dir) RemoveTemps(label string, age time.Duration) error {
 	return err
 }
 
-// RemoveAll removes everything in the directory, but not the directory
-// itself. Symbolic links are removed, never followed.
-func (d *Dir) RemoveAll(label string) error {
+// RemoveAll removes everything in the directory but what is named, and not the
+// directory itself. Symbolic links are removed, never followed.
+func (d *Dir) RemoveAll(label string, but ...string) error {
 	names, err := d.List(label)
 	for _, name := range names {
+		if slices.Contains(but, name) {
+			continue
+		}
 		err = errors.Join(err, d.removeTree(label, name))
 	}
 	return err

@@ -66,6 +66,13 @@ const endingWord = "ending\n"
 // Ending tells those who find the lock taken that it will be given back soon.
 func (l *Lock) Ending() error { return l.f.writeHolder(endingWord) }
 
+// Linked reports whether the lock's file still has its name: without it the
+// lock keeps nobody out.
+func (l *Lock) Linked() bool {
+	st, err := l.f.Stat("lock.check")
+	return err == nil && st.Linked
+}
+
 // Release gives the lock back. The file stays.
 func (l *Lock) Release() error { return l.f.Close() }
 

@@ -1,0 +1,123 @@
+package memfs
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"go.uber.org/zap"
+
+	"memfs/fs"
+	"memfs/reconcile"
+)
+
+// busyPatience is how long a busy mount is tried before it is detached lazily.
+const busyPatience = 2 * time.Second
+
+// ending is how one store ended.
+type ending struct {
+	unsent      []string
+	heldDeletes int
+}
+
+// announceEnd tells a process that finds the state in use to wait for it (R16).
+func (a *attached) announceEnd() {
+	if err := a.replica.Ending(); err != nil {
+		a.log.Debug("the end could not be announced", zap.Error(err))
+	}
+}
+
+// detach ends one store; see Session.Detach. The state is given up last: who
+// waits for it finds the path free.
+func (a *attached) detach(ctx context.Context) (ending, error) {
+	a.end()
+	// The pass that matters comes while the mount still shows what it did; its
+	// outcome is that of the one after the unmount, which says it once.
+	_, _ = a.rec.Sync(ctx, false)
+	unmountErr := a.unmount(ctx)
+	report, err := a.rec.Final(ctx)
+	if err != nil {
+		a.log.Warn("final memory sync failed", zap.String("code", "final_failed"), zap.Error(err))
+	}
+	e := ending{unsent: a.unsent(report, err), heldDeletes: report.HeldDeletes}
+	return e, errors.Join(unmountErr, a.point.Remove(), a.leave(len(e.unsent) > 0))
+}
+
+// unsent are the paths whose edits stay in the journal. The replica has the
+// last word: nothing goes that differs from what the store is known to have,
+// but deletes that are not sent by choice (R8).
+func (a *attached) unsent(report reconcile.Report, err error) []string {
+	if a.replica.ReadOnly() {
+		return nil
+	}
+	here := a.replica.Unsent()
+	paths := append(slices.Clone(report.Unsent), here.Edits...)
+	unknown := err != nil || report.MarkerBad
+	if a.o.Sync.Deletions == reconcile.DeletionsEnabled && (unknown || len(here.Deletes) > report.HeldDeletes) {
+		paths = append(paths, here.Deletes...)
+	}
+	slices.Sort(paths)
+	paths = slices.Compact(paths)
+	if len(paths) > len(report.Unsent) {
+		a.log.Warn("final memory sync left changes in the journal", zap.String("code", "unsent"), zap.Strings("paths", paths),
+			zap.Bool("marker_bad", report.MarkerBad),
+			zap.String("remedy", "the next attach of this store on this host sends them; so does memfs recover push"))
+	}
+	return paths
+}
+
+// unmount frees the path. A busy mount is served until its last close or the
+// end of ctx.
+func (a *attached) unmount(ctx context.Context) error {
+	patience, cancel := context.WithTimeout(ctx, busyPatience)
+	defer cancel()
+	err := a.mount.Unmount(patience)
+	var busy *fs.BusyError
+	if !errors.As(err, &busy) {
+		return err
+	}
+	a.log.Warn("the mount is busy; it is detached and served until its last user is gone",
+		zap.String("code", "mount_busy"), zap.Stringers("holders", busy.Holders))
+	select {
+	case <-a.mount.Done():
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+// takeBack undoes what attach did, as far as it came. Unsent edits of an
+// earlier process stay in the journal.
+func (a *attached) takeBack() {
+	var errs []error
+	if a.replica != nil {
+		a.announceEnd()
+	}
+	if a.mount != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), busyPatience)
+		defer cancel()
+		errs = append(errs, a.mount.Unmount(ctx))
+	}
+	if a.point != nil {
+		errs = append(errs, a.point.Remove())
+	}
+	if a.replica != nil {
+		errs = append(errs, a.leave(a.replica.Unsent().Any()))
+	}
+	if err := errors.Join(errs...); err != nil {
+		a.log.Warn("not everything of a failed attach could be taken back", zap.Error(err))
+	}
+}
+
+// leave ends the replica. Its state stays on this host only where edits were
+// not sent, or where it is asked for (R15, R19).
+func (a *attached) leave(unsent bool) error {
+	switch {
+	case unsent:
+		return a.replica.Close()
+	case a.o.KeepCache:
+		return a.replica.Keep()
+	default:
+		return a.replica.Remove()
+	}
+}
