@@ -3,7 +3,6 @@
 GO            ?= go
 GOLANGCI_LINT ?= $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 PYTHON        ?= python3
-BIN           ?= bin
 VERSION       ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 
 # A directory with an independent server of the same API (fakestore.py), for
@@ -16,17 +15,16 @@ CASES ?= ../shared/cases
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-build: ## bin/memfs, a static binary
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-X main.version=$(VERSION)" -o $(BIN)/memfs ./cmd/memfs
+build: ## ./memfs, a static binary
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-X main.version=$(VERSION)" -o memfs ./cmd/memfs
 
 test: ## every test, with the race detector
 	$(GO) test -race ./...
 
 demo: build ## two stores mounted, edited, synced and unmounted, with no key: about 20 lines
-	@MEMFS=$(BIN)/memfs sh integration/demo.sh
+	@MEMFS=./memfs sh integration/demo.sh
 
-bench: ## the benchmarks
-	$(GO) test -run '^$$' -bench . -benchmem ./...
+bench: bench-fs ## every benchmark
 
 BENCH_FS ?= -rounds 11
 bench-fs: ## a mount against ext4, one table; BENCH_FS has flags ("-h" lists them)
@@ -47,11 +45,11 @@ lint: ## gofmt, go vet and the linters of .golangci.yml
 notice: ## write NOTICE anew from the licences of what the binary contains
 	GO="$(GO)" .ci/notice > NOTICE.new && mv NOTICE.new NOTICE
 
-conformance: ## the client's suite against the independent server in CASES
-	MEMFS_FAKESTORE=$(abspath $(CASES))/fakestore.py PYTHON=$(PYTHON) $(GO) test -count=1 -run Conformance ./store/...
+conformance: ## the API suite against the independent server in CASES
+	MEMFS_FAKESTORE=$(abspath $(CASES))/fakestore.py PYTHON=$(PYTHON) $(GO) test -count=1 ./integration/conformance
 
 ci: ## what the build machine runs
 	.ci/run
 
 clean: ## remove what build made
-	rm -rf $(BIN)
+	rm -f memfs

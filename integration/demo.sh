@@ -7,7 +7,7 @@
 #   MEMFS=path/to/memfs sh integration/demo.sh      (or: make demo)
 set -eu
 
-memfs=${MEMFS:-bin/memfs}
+memfs=${MEMFS:-./memfs}
 case $memfs in /*) ;; *) memfs=$PWD/$memfs ;; esac
 dir=$(mktemp -d)
 server=

@@ -14,6 +14,8 @@ import (
 	"memfs/cmd/memfs/internal/backend"
 	"memfs/cmd/memfs/internal/control"
 	"memfs/cmd/memfs/internal/exitcode"
+	"memfs/cmd/memfs/internal/process"
+	"memfs/cmd/memfs/internal/supervise"
 	"memfs/cmd/memfs/internal/volume"
 	"memfs/reconcile"
 	"memfs/store"
@@ -21,6 +23,21 @@ import (
 
 // errStopped ends an attach that a signal came into.
 var errStopped = errors.New("stopped before the mounts were ready; nothing is left mounted")
+
+// hold mounts what specs name and calls while, which ends the mounts, with who
+// watches over them.
+func (a *app) hold(ctx context.Context, s settings, specs []volume.Spec, while func(*supervise.Supervisor, <-chan os.Signal) error) error {
+	signals, stop := process.Signals()
+	defer stop()
+	session, closing, err := a.attach(ctx, s, specs, signals)
+	if err != nil {
+		return err
+	}
+	defer closing()
+	supervisor := supervise.New(session, version, a.log)
+	defer a.close(supervisor.Listen(control.Directories(os.Getenv, os.Geteuid())[0]))
+	return while(supervisor, signals)
+}
 
 // attach mounts what specs name. A signal takes it all back. The session's
 // Detach is to be called, and after it closing.
@@ -48,7 +65,9 @@ func (a *app) attach(ctx context.Context, s settings, specs []volume.Spec, signa
 		}
 		return nil, nil, err
 	}
-	return &session{Session: attached, log: a.log}, closing, nil
+	mounted := &session{Session: attached, log: a.log}
+	mounted.say("mounted")
+	return mounted, closing, nil
 }
 
 func (a *app) attachTo(ctx context.Context, b *backend.Backend, s settings, specs []volume.Spec) (*memfs.Session, error) {
@@ -93,6 +112,13 @@ func find(ctx context.Context, b *backend.Backend, specs []volume.Spec) ([]store
 type session struct {
 	*memfs.Session
 	log *zap.Logger
+}
+
+// say logs one event for every mount.
+func (s *session) say(event string) {
+	for _, status := range s.Status() {
+		s.log.Info(event, zap.String("store", status.StoreID), zap.String("path", status.MountPath), zap.Bool("read_only", status.ReadOnly))
+	}
 }
 
 // Mounts implements supervise.Session.

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
-	"memfs/cmd/memfs/internal/control"
 	"memfs/cmd/memfs/internal/credential"
 	"memfs/cmd/memfs/internal/exitcode"
 	"memfs/cmd/memfs/internal/process"
@@ -75,30 +74,21 @@ func (r *exitError) Error() string {
 func (r *exitError) Unwrap() error { return r.err }
 
 func (a *app) exec(ctx context.Context, s settings, specs []volume.Spec, argv []string) error {
-	signals, stop := process.Signals()
-	defer stop()
-	session, done, err := a.attach(ctx, s, specs, signals)
-	if err != nil {
-		return err
-	}
-	defer done()
-	supervisor := supervise.New(session, version, a.log)
-	closing := supervisor.Listen(control.Directories(os.Getenv, os.Geteuid())[0])
-	defer a.close(closing)
-
-	command, err := a.start(argv)
-	if err != nil {
-		return errors.Join(err, supervisor.End(signals))
-	}
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		_ = command.Wait() // ProcessState tells how it ended
-	}()
-	go relay(signals, command.Process, over)
-	supervisor.Wait(nil, over)
-	endCommand(command.Process, over)
-	return execEnd(a.log, command.ProcessState, supervisor.End(signals))
+	return a.hold(ctx, s, specs, func(supervisor *supervise.Supervisor, signals <-chan os.Signal) error {
+		command, err := a.start(argv)
+		if err != nil {
+			return errors.Join(err, supervisor.End(signals))
+		}
+		over := make(chan struct{})
+		go func() {
+			defer close(over)
+			_ = command.Wait() // ProcessState tells how it ended
+		}()
+		go relay(signals, command.Process, over)
+		supervisor.Wait(nil, over)
+		endCommand(command.Process, over)
+		return execEnd(a.log, command.ProcessState, supervisor.End(signals))
+	})
 }
 
 // start starts the command with the umask that memfs itself was started with.

@@ -10,11 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"memfs/cmd/memfs/internal/control"
 	"memfs/cmd/memfs/internal/daemon"
 	"memfs/cmd/memfs/internal/exitcode"
 	"memfs/cmd/memfs/internal/logging"
-	"memfs/cmd/memfs/internal/process"
 	"memfs/cmd/memfs/internal/supervise"
 	"memfs/cmd/memfs/internal/volume"
 )
@@ -63,21 +61,13 @@ func (a *app) background(ctx context.Context) error {
 }
 
 func (a *app) mount(ctx context.Context, s settings, specs []volume.Spec, child *daemon.Child) error {
-	signals, stop := process.Signals()
-	defer stop()
-	session, done, err := a.attach(ctx, s, specs, signals)
-	if err != nil {
-		return err
-	}
-	defer done()
-	supervisor := supervise.New(session, version, a.log)
-	closing := supervisor.Listen(control.Directories(os.Getenv, os.Geteuid())[0])
-	defer a.close(closing)
-	if err := a.ready(s, child); err != nil {
-		return errors.Join(err, supervisor.End(signals))
-	}
-	supervisor.Wait(signals, nil)
-	return supervisor.End(signals)
+	return a.hold(ctx, s, specs, func(supervisor *supervise.Supervisor, signals <-chan os.Signal) error {
+		if err := a.ready(s, child); err != nil {
+			return errors.Join(err, supervisor.End(signals))
+		}
+		supervisor.Wait(signals, nil)
+		return supervisor.End(signals)
+	})
 }
 
 // ready lets the command return that waits in the foreground.

@@ -1,0 +1,147 @@
+package toolbox
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"runtime"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// initialize is the first process of the child: it gives up what the tools
+// must not have, starts the process that runs them, and ends with it. In a PID
+// namespace it is the init process: what it leaves is killed by the kernel.
+func initialize(text string) (int, error) {
+	pid, err := protected(text)
+	if err != nil {
+		if e := json.NewEncoder(os.Stdout).Encode(answer{Error: err.Error()}); e != nil {
+			return 1, errors.Join(err, e)
+		}
+		return 1, err
+	}
+	_ = os.Stdin.Close()
+	_ = os.Stdout.Close()
+	return reap(pid)
+}
+
+// protected starts the process that runs the tools. What is given up belongs
+// to the thread, and is inherited from it.
+func protected(text string) (int, error) {
+	var p protection
+	if err := json.Unmarshal([]byte(text), &p); err != nil {
+		return 0, err
+	}
+	runtime.LockOSThread()
+	if p.Namespaces {
+		if err := p.shield(); err != nil {
+			return 0, err
+		}
+	}
+	if err := dropPrivileges(); err != nil {
+		return 0, err
+	}
+	process, err := os.StartProcess("/proc/self/exe", os.Args, &os.ProcAttr{
+		Dir: "/", Env: withoutInit(os.Environ()), Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}, Sys: p.attributes(),
+	})
+	if err != nil {
+		return 0, fmt.Errorf("run as another user: %w", err)
+	}
+	return process.Pid, nil
+}
+
+func (p protection) attributes() *syscall.SysProcAttr {
+	a := &syscall.SysProcAttr{Setsid: true}
+	switch {
+	case p.User != nil:
+		a.Credential = &syscall.Credential{Uid: p.User.UID, Gid: p.User.GID, Groups: p.User.Groups}
+	case p.MapUser != nil:
+		a.Cloneflags = unix.CLONE_NEWUSER
+		a.UidMappings = []syscall.SysProcIDMap{{ContainerID: p.MapUser.UID, HostID: 0, Size: 1}}
+		a.GidMappings = []syscall.SysProcIDMap{{ContainerID: p.MapUser.GID, HostID: 0, Size: 1}}
+	}
+	return a
+}
+
+func withoutInit(environ []string) []string {
+	var kept []string
+	for _, pair := range environ {
+		if !strings.HasPrefix(pair, initVariable+"=") {
+			kept = append(kept, pair)
+		}
+	}
+	return kept
+}
+
+// shield shows the tools their own processes only, and empty directories where
+// memfs keeps its state. Unmounts of the system come through.
+func (p protection) shield() error {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
+		return fmt.Errorf("keep mounts to the tools: %w", err)
+	}
+	const flags = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
+	if err := unix.Mount("proc", "/proc", "proc", flags, ""); err != nil && !errors.Is(err, unix.EPERM) {
+		// Where that is not permitted, the kernel's own checks have to do.
+		return fmt.Errorf("show the tools their own processes only: %w", err)
+	}
+	for _, dir := range p.Hide {
+		err := unix.Mount("tmpfs", dir, "tmpfs", flags|unix.MS_RDONLY, "size=4k,mode=0")
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("hide %s from the tools: %w", dir, err)
+		}
+	}
+	return nil
+}
+
+// dropPrivileges makes sure that nothing that this thread starts has a
+// capability, or can get one.
+func dropPrivileges() error {
+	for capability := uintptr(0); ; capability++ {
+		err := unix.Prctl(unix.PR_CAPBSET_DROP, capability, 0, 0, 0)
+		if errors.Is(err, unix.EINVAL) {
+			break // the kernel knows no more
+		}
+		if err != nil {
+			return fmt.Errorf("drop capabilities: %w", err)
+		}
+	}
+	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
+		return fmt.Errorf("drop ambient capabilities: %w", err)
+	}
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var sets [2]unix.CapUserData
+	err := unix.Capget(&header, &sets[0])
+	if err == nil {
+		sets[0].Inheritable, sets[1].Inheritable = 0, 0
+		err = unix.Capset(&header, &sets[0])
+	}
+	if err != nil {
+		return fmt.Errorf("drop inheritable capabilities: %w", err)
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("set no_new_privs: %w", err)
+	}
+	return nil
+}
+
+// reap waits for every process that is left to this one until pid has ended,
+// and returns its exit code.
+func reap(pid int) (int, error) {
+	for {
+		var status unix.WaitStatus
+		ended, err := unix.Wait4(-1, &status, 0, nil)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err != nil:
+			return 1, err
+		case ended == pid && status.Exited():
+			return status.ExitStatus(), nil
+		case ended == pid:
+			return 1, nil
+		}
+	}
+}
