@@ -195,6 +195,7 @@ func TestR16_UnmountCleansUpAfterADeadProcess(t *testing.T) {
 	require.Error(t, cmd.Wait())
 
 	h.must("unmount", h.path("mnt"))
+	assert.NoDirExists(t, h.path("mnt"))
 	h.must("mount", "notes:"+h.path("mnt"), "--daemon")
 	text, err := os.ReadFile(h.path("mnt/a.md"))
 	require.NoError(t, err)

@@ -29,9 +29,13 @@ type settings struct {
 
 // defineHost defines the flags that say what of this host is used.
 func (s *settings) defineHost(set *pflag.FlagSet) {
+	s.defineState(set)
 	set.StringVar(&s.root, "root", volume.DefaultRoot, "`directory` under which stores without a PATH are mounted")
-	set.StringVar(&s.stateDir, "state-dir", "", "`directory` for journals and caches (default $STATE_DIRECTORY, else "+defaultStateDir()+")")
 	set.BoolVar(&s.allowOther, "allow-other", false, "let other users in, as far as permission bits do")
+}
+
+func (s *settings) defineState(set *pflag.FlagSet) {
+	set.StringVar(&s.stateDir, "state-dir", "", "`directory` for journals and caches (default $STATE_DIRECTORY, else "+defaultStateDir()+")")
 }
 
 // define defines all of them.

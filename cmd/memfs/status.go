@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 
 	"memfs"
 	"memfs/cmd/memfs/internal/control"
+	"memfs/store"
 )
 
 func (a *app) statusCommand() *cobra.Command {
@@ -84,7 +86,8 @@ func printStatus(out io.Writer, mounts []mountView) error {
 		return err
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "PATH\tSTORE\tACCESS\tCLEAN\tUNFETCHED\tDIRTY\tDELETED\tHELD\tREFUSED\tSCRATCH\tCONFLICTS")
+	var notes []string
+	_, _ = fmt.Fprintln(w, "PATH\tSTORE\tACCESS\tCLEAN\tUNFETCHED\tDIRTY\tDELETED\tHELD\tREFUSED\tSCRATCH\tCONFLICTS\tLAST PASS")
 	for _, m := range mounts {
 		var s memfs.Status
 		if err := json.Unmarshal(m.Status, &s); err != nil {
@@ -94,8 +97,43 @@ func printStatus(out io.Writer, mounts []mountView) error {
 		if s.ReadOnly {
 			access = "read"
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\n", m.Mount, s.StoreName, access,
-			s.Clean, s.Remote, s.Dirty, s.Deleted, s.Held, s.Refused, s.Scratch, s.Conflicts)
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\n", m.Mount, cmp.Or(s.StoreName, s.StoreID), access,
+			s.Clean, s.Remote, s.Dirty, s.Deleted, s.Held, s.Refused, s.Scratch, s.Conflicts, age(s.Sync.Last.Ended))
+		for _, note := range notesOf(s) {
+			notes = append(notes, m.Mount+": "+note)
+		}
+	}
+	for _, note := range notes {
+		_, _ = fmt.Fprintln(w, note)
 	}
 	return w.Flush()
+}
+
+func age(t time.Time) string {
+	if t.IsZero() {
+		return "none"
+	}
+	return time.Since(t).Round(time.Second).String() + " ago"
+}
+
+// notesOf says what keeps a mount from being in step with its store, and what
+// to do about it.
+func notesOf(s memfs.Status) []string {
+	var notes []string
+	note := func(applies bool, format string, args ...any) {
+		if applies {
+			notes = append(notes, fmt.Sprintf(format, args...))
+		}
+	}
+	note(s.Sync.Error != "", "the last pass failed: %s", oneLine(s.Sync.Error))
+	note(!s.MarkerOK, "%s is missing or altered, nothing is synced: put it back, one line \"version 1\" and then %s without a newline",
+		store.MarkerName, s.StoreID)
+	note(s.Sync.Frozen, "the store refused the credential for a write, edits wait: check the key")
+	note(s.Sync.Archived, "the store is archived, edits wait")
+	note(s.Sync.Full, "the store is full, new memories wait")
+	note(s.Sync.Last.HeldDeletes > 0, "%d deletes are held because they concern most of the store: memfs sync %s --allow-deletes sends them",
+		s.Sync.Last.HeldDeletes, s.MountPath)
+	note(s.Sync.Hidden > 0, "%d memories have paths that no file can have, and are not shown", s.Sync.Hidden)
+	note(s.Panics > 0, "memfs failed %d times in file operations; the log has the details", s.Panics)
+	return notes
 }

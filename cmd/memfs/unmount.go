@@ -14,9 +14,11 @@ import (
 	"memfs/cmd/memfs/internal/control"
 	"memfs/cmd/memfs/internal/exitcode"
 	"memfs/fs"
+	"memfs/fs/mountpoint"
 )
 
 func (a *app) unmountCommand() *cobra.Command {
+	var s settings
 	var all bool
 	cmd := &cobra.Command{
 		Use:     "unmount PATH... | --all",
@@ -30,21 +32,27 @@ any more, and cleans up after a process that died.`,
 			if all == (len(args) > 0) {
 				return exitcode.Errorf(exitcode.Usage, "name the paths to unmount, or --all")
 			}
-			return a.unmount(cmd.Context(), args)
+			state, err := s.stateDirectory()
+			if err != nil {
+				return err
+			}
+			return a.unmount(cmd.Context(), args, state)
 		},
 	}
+	s.defineState(cmd.Flags())
 	cmd.Flags().BoolVar(&all, "all", false, "end every memfs process of this user")
 	return cmd
 }
 
-// unmount ends the processes that serve paths; none means all of them.
-func (a *app) unmount(ctx context.Context, paths []string) error {
+// unmount ends the processes that serve paths; none means all of them. state is
+// where a process that died has noted which directories it made.
+func (a *app) unmount(ctx context.Context, paths []string, state string) error {
 	live, err := a.processes(ctx)
 	if err != nil {
 		return err
 	}
 	if len(paths) == 0 {
-		return errors.Join(detachAll(ctx, live), a.clearDead())
+		return errors.Join(detachAll(ctx, live), a.clearDead(state))
 	}
 	var ending []*control.Process
 	var rest []string
@@ -59,7 +67,7 @@ func (a *app) unmount(ctx context.Context, paths []string) error {
 			rest = append(rest, path)
 		}
 	}
-	return errors.Join(detachAll(ctx, ending), clearPaths(rest))
+	return errors.Join(detachAll(ctx, ending), clearPaths(rest, state))
 }
 
 // detachAll ends every process once, all at the same time. The first error in
@@ -84,12 +92,10 @@ func detachAll(ctx context.Context, processes []*control.Process) error {
 
 // clearPaths takes dead mounts away. A live one that no process answers for is
 // left alone and named.
-func clearPaths(paths []string) error {
+func clearPaths(paths []string, state string) error {
 	var errs []error
 	for _, path := range paths {
-		if err := fs.Detach(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-			errs = append(errs, err)
-		}
+		errs = append(errs, clearPath(path, state))
 	}
 	mounts, err := fs.Mounts()
 	for _, m := range mounts {
@@ -101,14 +107,33 @@ func clearPaths(paths []string) error {
 }
 
 // clearDead takes away every dead mount that this user may unmount.
-func (a *app) clearDead() error {
+func (a *app) clearDead(state string) error {
 	mounts, err := fs.Mounts()
 	for _, m := range mounts {
-		if err := fs.Detach(m.Path); err != nil {
+		if err := clearPath(m.Path, state); err != nil {
 			a.log.Warn("a dead mount was left", zap.String("path", m.Path), zap.Error(err))
 		}
 	}
 	return err
+}
+
+// clearPath takes a dead mount away, and the directories that were made for it.
+func clearPath(path, state string) error {
+	if !fs.Stale(path) {
+		return nil
+	}
+	if err := fs.Detach(path); err != nil {
+		return err
+	}
+	point, err := mountpoint.Take(state, path, false)
+	var foreign *mountpoint.TakenError
+	if errors.As(err, &foreign) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return point.Remove()
 }
 
 // absolute is how the kernel's mount table spells path. The last name is not

@@ -1,12 +1,12 @@
 package toolbox
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -36,23 +36,27 @@ func killOrphans() error {
 
 // children are the processes whose parent this one is.
 func children() ([]int, error) {
-	lists, err := filepath.Glob("/proc/self/task/*/children")
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
 		return nil, err
 	}
 	var pids []int
-	for _, list := range lists {
-		text, err := os.ReadFile(list)
+	for _, stat := range stats {
+		text, err := os.ReadFile(stat)
 		if err != nil {
-			continue // a thread that has ended; its children are another's now
+			continue // it has ended
 		}
-		for _, field := range strings.Fields(string(text)) {
-			pid, err := strconv.Atoi(field)
-			if err != nil {
-				return nil, err
-			}
-			pids = append(pids, pid)
+		// The name stands in parentheses and may contain anything.
+		var state string
+		var parent int
+		if _, err := fmt.Sscan(string(text[bytes.LastIndexByte(text, ')')+1:]), &state, &parent); err != nil || parent != os.Getpid() {
+			continue
 		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(stat)))
+		if err != nil {
+			return nil, err
+		}
+		pids = append(pids, pid)
 	}
 	return pids, nil
 }
