@@ -199,6 +199,9 @@ func (s *Session) Sync(ctx context.Context, o SyncOptions) ([]reconcile.Report, 
 	for i, a := range chosen {
 		wait.Go(func() {
 			reports[i], errs[i] = a.rec.Sync(ctx, o.AllowDeletes)
+			if errs[i] == nil {
+				errs[i] = a.mount.Settle(ctx) // what came in can be seen
+			}
 			if errs[i] != nil {
 				errs[i] = fmt.Errorf("store %s: %w", a.store.Info.ID, errs[i])
 			}

@@ -3,6 +3,7 @@
 package fs
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log"
@@ -182,6 +183,20 @@ func (m *Mounted) Path() string { return m.path }
 // Panics is how many handlers panicked. Above zero the mount is degraded: this
 // is a fault of memfs.
 func (m *Mounted) Panics() int64 { return m.panics.Load() }
+
+// Settle returns once the kernel knows of every remote change that was made
+// before the call, so that whoever opens a file then sees it. It is called with
+// no lock held, and not from a handler.
+func (m *Mounted) Settle(ctx context.Context) error {
+	select {
+	case <-m.notifier.told():
+		return nil
+	case <-m.done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
 
 // Done is closed when the mount is gone and its last user with it, whoever
 // unmounted it.

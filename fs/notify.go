@@ -35,10 +35,17 @@ type notifier struct {
 	log  *zap.Logger
 
 	mu       sync.Mutex
-	queue    [][]replica.Change
+	queue    []news
 	disarmed bool
 	wake     chan struct{} // holds one token while there is something to do
 	done     chan struct{} // closed when the goroutine ended; nil before start
+}
+
+// news is one set of changes that were made together, or, with told, the
+// wish to hear when all before it is told.
+type news struct {
+	set  []replica.Change
+	told chan struct{}
 }
 
 func newNotifier(tree Tree, log *zap.Logger) *notifier {
@@ -52,8 +59,23 @@ func (n *notifier) changed(set []replica.Change) {
 	if n.disarmed {
 		return
 	}
-	n.queue = append(n.queue, set)
+	n.queue = append(n.queue, news{set: set})
 	n.signal()
+}
+
+// told is closed once the kernel knows of everything that was queued so far, or
+// is told nothing any more.
+func (n *notifier) told() <-chan struct{} {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	told := make(chan struct{})
+	if n.disarmed {
+		close(told)
+		return told
+	}
+	n.queue = append(n.queue, news{told: told})
+	n.signal()
+	return told
 }
 
 // start begins to notify k, with what was queued so far.
@@ -73,6 +95,9 @@ func (n *notifier) disarm() <-chan struct{} {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.disarmed = true
+	for _, dropped := range n.queue {
+		dropped.answer()
+	}
 	n.queue = nil
 	n.signal()
 	if n.done == nil {
@@ -94,11 +119,12 @@ func (n *notifier) run(k kernel, done chan struct{}) {
 	defer close(done)
 	for range n.wake {
 		for {
-			set, more := n.next()
+			next, more := n.next()
 			if !more {
 				break
 			}
-			n.notify(k, set)
+			n.notify(k, next.set)
+			next.answer()
 		}
 		if n.ended() {
 			return
@@ -106,15 +132,21 @@ func (n *notifier) run(k kernel, done chan struct{}) {
 	}
 }
 
-func (n *notifier) next() ([]replica.Change, bool) {
+func (n *notifier) next() (news, bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if len(n.queue) == 0 {
-		return nil, false
+		return news{}, false
 	}
-	set := n.queue[0]
+	next := n.queue[0]
 	n.queue = slices.Delete(n.queue, 0, 1)
-	return set, true
+	return next, true
+}
+
+func (n news) answer() {
+	if n.told != nil {
+		close(n.told)
+	}
 }
 
 func (n *notifier) ended() bool {

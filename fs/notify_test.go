@@ -74,6 +74,30 @@ func TestNotifierNeverBlocksTheOneWhoChanges(t *testing.T) {
 	assert.Empty(t, n.queue)
 }
 
+// TestR2_NotifierSaysWhenTheKernelKnows: a sync that returned is seen by the
+// next open.
+func TestR2_NotifierSaysWhenTheKernelKnows(t *testing.T) {
+	k := &fakeKernel{gate: make(chan struct{})}
+	n, _ := startedNotifier(t, k)
+	n.changed([]replica.Change{{Parent: 1, Name: "a"}})
+	told := n.told()
+	select {
+	case <-told:
+		t.Fatal("told before the kernel was")
+	case k.gate <- struct{}{}:
+	}
+	close(k.gate)
+	<-told
+	assert.Len(t, k.notices(), 2)
+	<-n.told()
+
+	never := newNotifier(&fakeTree{}, zap.NewNop())
+	dropped := never.told()
+	never.disarm()
+	<-dropped
+	<-never.told()
+}
+
 func TestNotifierQueuesUntilMounted(t *testing.T) {
 	k := &fakeKernel{}
 	n := newNotifier(&fakeTree{}, zap.NewNop())

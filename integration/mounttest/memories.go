@@ -1,9 +1,13 @@
 package mounttest
 
 import (
+	"path/filepath"
+
 	"github.com/stretchr/testify/require"
 
 	"memfs/store"
+	"memfs/store/replica/conflicts"
+	"memfs/store/replica/disk"
 )
 
 // Put makes text the content of the memory at a path in the store, whether it
@@ -55,4 +59,43 @@ func (m *Mount) Texts() map[string]string {
 		texts[path] = string(memory.Content)
 	}
 	return texts
+}
+
+// Losers are the texts that lost a conflict, by the path that they had (R7).
+func (m *Mount) Losers() map[string][]string {
+	m.t.Helper()
+	areas, err := filepath.Glob(filepath.Join(m.config.State, "conflicts", "*"))
+	require.NoError(m.t, err)
+	require.Len(m.t, areas, 1)
+	dir, err := disk.Open(areas[0], nil)
+	require.NoError(m.t, err)
+	defer func() { require.NoError(m.t, dir.Close()) }()
+	area, err := conflicts.Open(dir, conflicts.Options{})
+	require.NoError(m.t, err)
+	entries, err := area.List()
+	require.NoError(m.t, err)
+	losers := make(map[string][]string)
+	for _, e := range entries {
+		text, _, err := area.Text(e.ID)
+		require.NoError(m.t, err)
+		losers[e.Path] = append(losers[e.Path], string(text))
+	}
+	return losers
+}
+
+// History is the hashes of all texts that the store ever held.
+func (m *Mount) History() map[store.SHA]bool {
+	m.t.Helper()
+	all := make(map[store.SHA]bool)
+	for query := (store.VersionQuery{}); ; {
+		page, err := m.Remote.Versions(m.t.Context(), query)
+		require.NoError(m.t, err)
+		for _, v := range page.Versions {
+			all[v.SHA] = true
+		}
+		if page.Next == "" {
+			return all
+		}
+		query.Page = page.Next
+	}
 }
