@@ -1,0 +1,173 @@
+//go:build linux
+
+package crash
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"memfs/store"
+)
+
+// host is a machine of its own for memfs: its directories and one store.
+type host struct {
+	t      *testing.T
+	dir    string
+	server *server
+	store  string
+	mnt    string
+	args   []string // more of memfs mount
+}
+
+func newHost(t *testing.T) *host {
+	t.Helper()
+	if f, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0); err != nil {
+		t.Skip("this host cannot mount: ", err)
+	} else {
+		require.NoError(t, f.Close())
+	}
+	dir, err := os.MkdirTemp("", "crash") // short, for the control socket
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, os.RemoveAll(dir)) })
+	s := startServer(t)
+	info, err := s.api.CreateStore(t.Context(), "notes", "")
+	require.NoError(t, err)
+	h := &host{t: t, dir: dir, server: s, store: info.ID, mnt: filepath.Join(dir, "mnt")}
+	t.Cleanup(func() {
+		for h.mounts() > 0 { // of a memfs that was killed last
+			require.NoError(t, unix.Unmount(h.mnt, unix.MNT_DETACH))
+		}
+	})
+	return h
+}
+
+func (h *host) state() string                   { return filepath.Join(h.dir, "state") }
+func (h *host) path(name string) string         { return filepath.Join(h.mnt, name) }
+func (h *host) client() store.Client            { return h.server.api.Store(h.store) }
+func (h *host) logFile() string                 { return filepath.Join(h.dir, "log") }
+func (h *host) log() string                     { return read(h.t, h.logFile()) }
+func (h *host) stored() map[string]store.Memory { return h.server.memories(h.store) }
+
+// mounts counts the mounts at the mount path, live or dead.
+func (h *host) mounts() int {
+	table, err := os.ReadFile("/proc/self/mounts")
+	require.NoError(h.t, err)
+	return strings.Count(string(table), " "+h.mnt+" ")
+}
+
+func (h *host) env() []string {
+	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + h.dir,
+		"RUNTIME_DIRECTORY=" + filepath.Join(h.dir, "run"), "STATE_DIRECTORY=" + h.state(),
+		"ANTHROPIC_BASE_URL=" + h.server.url, "ANTHROPIC_API_KEY=memfs-key", "MEMFS_LOG_FORMAT=json"}
+}
+
+// run runs a memfs command to its end.
+func (h *host) run(args ...string) (code int, stdout, stderr string) {
+	h.t.Helper()
+	var out, errs bytes.Buffer
+	cmd := exec.CommandContext(h.t.Context(), program, args...)
+	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = h.env(), h.dir, &out, &errs
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		require.NoError(h.t, err)
+	}
+	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
+}
+
+// process is a memfs that serves the host's mount.
+type process struct {
+	h    *host
+	cmd  *exec.Cmd
+	over chan struct{}
+	// took is the time from the start to the first answer of the mount.
+	took time.Duration
+}
+
+// start starts memfs and waits until the mount answers.
+func (h *host) start() *process {
+	h.t.Helper()
+	p, err := h.tryStart(append([]string{"mount", h.store + ":" + h.mnt, "--sync-interval", "1"}, h.args...)...)
+	require.NoError(h.t, err, h.log())
+	return p
+}
+
+func (h *host) tryStart(args ...string) (*process, error) {
+	log, err := os.OpenFile(h.logFile(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	require.NoError(h.t, err)
+	defer func() { require.NoError(h.t, log.Close()) }()
+	p := &process{h: h, cmd: exec.CommandContext(context.Background(), program, args...), over: make(chan struct{})}
+	p.cmd.Env, p.cmd.Dir, p.cmd.Stderr, p.cmd.Stdout = h.env(), h.dir, log, log
+	began := time.Now()
+	require.NoError(h.t, p.cmd.Start())
+	go func() {
+		defer close(p.over)
+		_ = p.cmd.Wait() // ProcessState tells
+	}()
+	h.t.Cleanup(p.kill)
+	for {
+		// A dead mount may answer stat from the kernel's cache, but not statfs.
+		var st unix.Statfs_t
+		if unix.Statfs(h.mnt, &st) == nil && st.Type == unix.FUSE_SUPER_MAGIC {
+			p.took = time.Since(began)
+			return p, nil
+		}
+		select {
+		case <-p.over:
+			return p, errors.New("memfs ended: " + p.cmd.ProcessState.String())
+		case <-time.After(time.Millisecond):
+		}
+		if time.Since(began) > 30*time.Second {
+			return p, errors.New("not mounted in 30 s")
+		}
+	}
+}
+
+// kill is SIGKILL.
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill()
+	<-p.over
+}
+
+// stop is SIGTERM; it returns the exit code.
+func (p *process) stop() int {
+	p.h.t.Helper()
+	require.NoError(p.h.t, p.cmd.Process.Signal(syscall.SIGTERM))
+	select {
+	case <-p.over:
+	case <-time.After(time.Minute):
+		assert.Fail(p.h.t, "memfs does not end")
+		p.kill()
+	}
+	return p.cmd.ProcessState.ExitCode()
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(text)
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+}
+
+// eventually waits for what comes with a pass.
+func eventually(t *testing.T, what string, f func() bool) {
+	t.Helper()
+	require.Eventually(t, f, 20*time.Second, 20*time.Millisecond, what)
+}
