@@ -32,6 +32,11 @@ func measureMemory(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
+	if b.heap != "" {
+		if err := m.heap(b.heap); err != nil {
+			return err
+		}
+	}
 	peak, err := statusOf(procStatus(pid))
 	if err != nil {
 		return err

@@ -21,6 +21,7 @@ type config struct {
 	only    string
 	json    string
 	profile string
+	heap    string
 	rounds  int
 	latency time.Duration
 	idle    time.Duration
@@ -34,7 +35,8 @@ func main() {
 	flag.StringVar(&c.dir, "dir", os.TempDir(), "directory on the ext4 to compare with; memfs keeps its state there too")
 	flag.StringVar(&c.only, "only", "ops,cold,idle", "parts to measure: ops, cold, idle, memory, attach")
 	flag.StringVar(&c.json, "json", "", "file to write all figures to, as JSON")
-	flag.StringVar(&c.profile, "profile", "", "file to write a CPU profile of the mount to, over the table's rounds")
+	flag.StringVar(&c.profile, "profile", "", "file to write a CPU profile of the mount to: over the table's rounds, or an attach")
+	flag.StringVar(&c.heap, "heap", "", "file to write to what the mount has in memory in the part memory")
 	flag.IntVar(&c.rounds, "rounds", 11, "how often each operation is measured on each filesystem, at least 7")
 	flag.DurationVar(&c.latency, "latency", 50*time.Millisecond, "what each request takes longer, for attach")
 	flag.DurationVar(&c.idle, "idle", 20*time.Second, "how long an idle mount is watched")

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/pprof"
 	"time"
 
@@ -40,6 +41,7 @@ type mountReady struct{ Attached time.Duration }
 type mountOrder struct {
 	Await   bool   // wait until all contents are here
 	Profile string // write a CPU profile to this file until the next order
+	Heap    string // write a profile of what is in memory to this file
 }
 
 func mountMain() error {
@@ -96,6 +98,9 @@ func obey(session *memfs.Session, o mountOrder) error {
 	if o.Profile != "" {
 		return startProfile(o.Profile)
 	}
+	if o.Heap != "" {
+		return writeHeap(o.Heap)
+	}
 	for o.Await && unfetched(session) > 0 {
 		time.Sleep(10 * time.Millisecond)
 	}
@@ -108,6 +113,15 @@ func startProfile(path string) error {
 		return err
 	}
 	return pprof.StartCPUProfile(f) // the file is closed with the process
+}
+
+func writeHeap(path string) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	runtime.GC()
+	return errors.Join(pprof.WriteHeapProfile(f), f.Close())
 }
 
 func unfetched(session *memfs.Session) (n int) {
@@ -147,6 +161,9 @@ func (b *bench) mount(c mountConfig, n int) (*mounted, error) {
 
 // await waits until all contents are here.
 func (m *mounted) await() error { return m.ask(mountOrder{Await: true}, &struct{}{}) }
+
+// heap has the process write what it has in memory.
+func (m *mounted) heap(path string) error { return m.ask(mountOrder{Heap: path}, &struct{}{}) }
 
 // profiled begins a CPU profile of the process, until the next order.
 func (m *mounted) profiled(path string) error { return m.ask(mountOrder{Profile: path}, &struct{}{}) }

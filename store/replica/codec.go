@@ -12,74 +12,75 @@ import (
 var errGarbled = errors.New("journal record not understood")
 
 // codec walks the fields of a record in one order, to write them or to read
-// them, so that both directions are described once (record.fields).
-type codec interface {
-	uint(p *uint64)
-	text(p *string)
-	bytes(p *[]byte)
-	sha(p *store.SHA)
+// them, so that both directions are described once (record.fields). It is one
+// type and not two behind an interface, so that writing allocates nothing.
+type codec struct {
+	out []byte // what was written
+
+	reading bool
+	in      []byte // what is left to read
+	err     error  // after an error every field that is read is zero
 }
 
-// encoder appends fields to a payload.
-type encoder struct{ out []byte }
-
-func (e *encoder) uint(p *uint64) { e.out = binary.AppendUvarint(e.out, *p) }
-
-func (e *encoder) text(p *string) {
-	e.out = binary.AppendUvarint(e.out, uint64(len(*p)))
-	e.out = append(e.out, *p...)
-}
-
-func (e *encoder) bytes(p *[]byte) {
-	e.out = binary.AppendUvarint(e.out, uint64(len(*p)))
-	e.out = append(e.out, *p...)
-}
-
-func (e *encoder) sha(p *store.SHA) { e.out = append(e.out, p[:]...) }
-
-// decoder takes fields from a payload. After an error every field is zero.
-type decoder struct {
-	in  []byte
-	err error
-}
-
-func (d *decoder) uint(p *uint64) {
-	v, n := binary.Uvarint(d.in)
+func (c *codec) uint(p *uint64) {
+	if !c.reading {
+		c.out = binary.AppendUvarint(c.out, *p)
+		return
+	}
+	v, n := binary.Uvarint(c.in)
 	if n <= 0 {
-		d.fail()
+		c.fail()
 		*p = 0
 		return
 	}
-	*p, d.in = v, d.in[n:]
+	*p, c.in = v, c.in[n:]
 }
 
-func (d *decoder) text(p *string) { *p = string(d.take()) }
+func (c *codec) text(p *string) {
+	if c.reading {
+		*p = string(c.take())
+		return
+	}
+	c.out = binary.AppendUvarint(c.out, uint64(len(*p)))
+	c.out = append(c.out, *p...)
+}
 
-// bytes aliases the payload, which nobody changes after it was read.
-func (d *decoder) bytes(p *[]byte) { *p = d.take() }
+// bytes, when read, alias the payload, which nobody changes after it was read.
+func (c *codec) bytes(p *[]byte) {
+	if c.reading {
+		*p = c.take()
+		return
+	}
+	c.out = binary.AppendUvarint(c.out, uint64(len(*p)))
+	c.out = append(c.out, *p...)
+}
 
-func (d *decoder) sha(p *store.SHA) {
-	if len(d.in) < len(p) {
-		d.fail()
+func (c *codec) sha(p *store.SHA) {
+	if !c.reading {
+		c.out = append(c.out, p[:]...)
+		return
+	}
+	if len(c.in) < len(p) {
+		c.fail()
 		*p = store.SHA{}
 		return
 	}
-	d.in = d.in[copy(p[:], d.in):]
+	c.in = c.in[copy(p[:], c.in):]
 }
 
-func (d *decoder) take() []byte {
+func (c *codec) take() []byte {
 	var n uint64
-	d.uint(&n)
-	if n > math.MaxInt32 || int(n) > len(d.in) {
-		d.fail()
+	c.uint(&n)
+	if n > math.MaxInt32 || int(n) > len(c.in) {
+		c.fail()
 		return nil
 	}
-	b := d.in[:n:n]
-	d.in = d.in[n:]
+	b := c.in[:n:n]
+	c.in = c.in[n:]
 	return b
 }
 
-func (d *decoder) fail() {
-	d.err = errGarbled
-	d.in = nil
+func (c *codec) fail() {
+	c.err = errGarbled
+	c.in = nil
 }

@@ -74,7 +74,7 @@ type record struct {
 }
 
 // fields is the on-disk layout of every kind, for writing and for reading.
-func (r *record) fields(c codec) {
+func (r *record) fields(c *codec) {
 	c.uint((*uint64)(&r.kind))
 	switch r.kind {
 	case recNode:
@@ -139,26 +139,29 @@ func each[T any](f func(*T), fields ...*T) {
 }
 
 // encode makes one payload of records: they are replayed all or none.
-func encode(records ...record) []byte {
-	var e encoder
+func encode(records ...record) []byte { return appendRecords(nil, records) }
+
+// appendRecords appends their payload to buf.
+func appendRecords(buf []byte, records []record) []byte {
+	c := codec{out: buf}
 	for i := range records {
-		records[i].fields(&e)
+		records[i].fields(&c)
 	}
-	return e.out
+	return c.out
 }
 
 // decode splits a payload into its records.
 func decode(payload []byte) ([]record, error) {
-	d := decoder{in: payload}
+	c := codec{reading: true, in: payload}
 	var out []record
-	for len(d.in) > 0 {
+	for len(c.in) > 0 {
 		var r record
-		r.fields(&d)
-		if d.err == nil && !r.kind.known() {
-			d.fail()
+		r.fields(&c)
+		if c.err == nil && !r.kind.known() {
+			c.fail()
 		}
-		if d.err != nil {
-			return nil, d.err
+		if c.err != nil {
+			return nil, c.err
 		}
 		out = append(out, r)
 	}

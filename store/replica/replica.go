@@ -28,6 +28,7 @@ type Replica struct {
 	tree     *tree
 	closed   bool
 	watchers []func([]Change)
+	payload  []byte                  // of the last commit, for the next
 	brought  map[store.SHA]time.Time // contents whose file is to come, see PutContent
 
 	// notify keeps the changes told to watchers in the order they were made.
@@ -67,6 +68,9 @@ func (r *Replica) MountPath() string { return r.o.MountPath }
 // Conflicts is the store's conflict area.
 func (r *Replica) Conflicts() *conflicts.Area { return r.area }
 
+// maxPayloadKept is the largest buffer that a commit leaves for the next.
+const maxPayloadKept = 256 << 10
+
 // commit writes records to the journal as one frame and applies them. It is
 // the only way by which the state changes. Small frames may use the space
 // reserved for a full disk. r.mu is held.
@@ -74,7 +78,11 @@ func (r *Replica) commit(small bool, records ...record) error {
 	if r.closed {
 		return ErrClosed
 	}
-	if err := r.journal.Append(encode(records...), small); err != nil {
+	payload := appendRecords(r.payload[:0], records)
+	if cap(payload) <= maxPayloadKept {
+		r.payload = payload
+	}
+	if err := r.journal.Append(payload, small); err != nil {
 		if errors.Is(err, journal.ErrBroken) {
 			r.running.Go(r.heal)
 		}

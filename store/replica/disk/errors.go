@@ -55,9 +55,12 @@ func NoSpace(err error) bool {
 
 // pathError puts operation and path to err, once.
 func (d *Dir) pathError(kind Kind, name string, err error) error {
+	if err == nil {
+		return nil // before the variables, which cost an allocation each
+	}
 	var unsafe *UnsafeError
 	var locked *LockedError
-	if err == nil || errors.As(err, &unsafe) || errors.As(err, &locked) {
+	if errors.As(err, &unsafe) || errors.As(err, &locked) {
 		return err
 	}
 	var inner *fs.PathError // package os has put its own
