@@ -341,7 +341,8 @@ func (t *tree) applySent(r *record) {
 
 func (n *node) touch(now int64) { n.mtime, n.ctime = now, now }
 
-// grow extends b with zeros to size, with room for more.
+// grow extends b with zeros to size. What grows has room for more: most files
+// are written once and never grow, some are appended to many times.
 func grow(b []byte, size int) []byte {
 	if size <= cap(b) {
 		old := len(b)
@@ -349,7 +350,11 @@ func grow(b []byte, size int) []byte {
 		clear(b[old:])
 		return b
 	}
-	bigger := make([]byte, size, size+size/2)
+	room := size
+	if len(b) > 0 {
+		room += size / 2
+	}
+	bigger := make([]byte, size, room)
 	copy(bigger, b)
 	return bigger
 }

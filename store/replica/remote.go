@@ -94,6 +94,7 @@ func (r *Replica) applySet(set []Apply, applied []bool, saved map[int]string) ([
 	}
 	r.tree.dropObstructed(set, applied)
 	u := newUpdate(r)
+	u.expect(len(set))
 	for i, a := range set {
 		if applied[i] {
 			u.free(a)

@@ -32,9 +32,10 @@ func (p Patterns) Check() error {
 // Match reports whether the file at a path is local only by its name or by a
 // directory above it.
 func (p Patterns) Match(file string) bool {
-	names := strings.Split(strings.TrimPrefix(file, "/"), "/")
-	for i, name := range names {
-		if p.matchName(name, i < len(names)-1) {
+	rest := strings.TrimPrefix(file, "/")
+	for dir := true; dir; {
+		var name string
+		if name, rest, dir = strings.Cut(rest, "/"); p.matchName(name, dir) {
 			return true
 		}
 	}

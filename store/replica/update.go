@@ -23,6 +23,16 @@ func newUpdate(r *Replica) *update {
 	return &update{r: r, now: r.now(), nextIno: r.tree.nextIno, dirs: make(map[string]Ino), freed: make(map[*node]struct{})}
 }
 
+// recordsOfStep is how many records a new memory takes: the file, its content,
+// base, and that the file carries it.
+const recordsOfStep = 4
+
+// expect makes room for so many steps: a whole store may arrive in one set.
+func (u *update) expect(steps int) {
+	u.records = make([]record, 0, recordsOfStep*steps)
+	u.changes = make([]Change, 0, steps)
+}
+
 // free takes names away.
 func (u *update) free(a Apply) {
 	n := u.r.tree.nodes[a.Ino]
