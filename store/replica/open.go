@@ -235,7 +235,7 @@ func (r *Replica) startJournal() error {
 }
 
 // minCheckpoint is the journal size below which no checkpoint is worth while.
-const minCheckpoint = 8 << 20
+const minCheckpoint = 16 << 20
 
 func checkpointSize(j *journal.Journal) int64 {
 	if j == nil {
