@@ -3,6 +3,7 @@
 package backend
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -28,6 +29,9 @@ type Backend struct {
 // defaultURL is where the SDK goes where nothing else is said.
 const defaultURL = "https://api.anthropic.com"
 
+// URL is the address of the API.
+func URL() string { return cmp.Or(os.Getenv("ANTHROPIC_BASE_URL"), defaultURL) }
+
 // Open returns the embedded store in dir, or the API where dir is "". The
 // caller closes it.
 func Open(dir string, log *zap.Logger) (*Backend, error) {
@@ -37,15 +41,11 @@ func Open(dir string, log *zap.Logger) (*Backend, error) {
 	if err := credential.Adopt(); err != nil {
 		return nil, err
 	}
-	endpoint := os.Getenv("ANTHROPIC_BASE_URL")
-	if endpoint == "" {
-		endpoint = defaultURL
-	}
 	api, err := claude.New(claude.Config{Log: log})
 	if err != nil {
 		return nil, err
 	}
-	return &Backend{API: api, Endpoint: endpoint, close: func() error { return nil }}, nil
+	return &Backend{API: api, Endpoint: URL(), close: func() error { return nil }}, nil
 }
 
 func embedded(dir string, log *zap.Logger) (*Backend, error) {

@@ -1,8 +1,8 @@
 package worker
 
 import (
-	"math"
 	"log/slog" //nolint:depguard // what the SDK takes
+	"math"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/exp/zapslog"

@@ -66,6 +66,7 @@ func startChild(o Options) (_ *child, err error) {
 func (c *child) launch(o Options) (out io.Reader, err error) {
 	for _, protect := range protections(o) {
 		c.command = exec.Command(o.Command[0], o.Command[1:]...)
+		c.command.Args[0] = "memfs"
 		c.command.Env, c.command.Stderr, c.command.Dir = o.Environment, os.Stderr, "/"
 		if c.in, err = c.command.StdinPipe(); err != nil {
 			return nil, err

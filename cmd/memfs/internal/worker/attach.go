@@ -1,0 +1,148 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/anthropics/anthropic-sdk-go/v2"
+	"go.uber.org/zap"
+
+	"memfs"
+	"memfs/cmd/memfs/internal/exitcode"
+	"memfs/cmd/memfs/internal/volume"
+	"memfs/fs"
+	"memfs/fs/mountpoint"
+	"memfs/store"
+	"memfs/store/claude"
+	"memfs/store/replica"
+	"memfs/store/replica/disk"
+)
+
+// errNoToken fails a session whose stores nothing gives access to.
+var errNoToken = errors.New("the work item carried no sessions token, so the session's memory stores cannot be mounted")
+
+// attach mounts the stores of a session; nil where it has none, or where they
+// are to be left alone.
+func (s *serving) attach(ctx context.Context, session *anthropic.BetaManagedAgentsSession) (*memfs.Session, error) {
+	if s.c.NoMemory {
+		s.log.Debug("memory stores disabled for this item")
+		return nil, nil
+	}
+	attachments, err := claude.Attachments(session)
+	switch {
+	case err != nil:
+		return nil, s.failed(ctx, err, nil)
+	case len(attachments) == 0:
+		s.log.Debug("memory stores disabled for this item")
+		return nil, nil
+	case s.item.Token == "":
+		err := fmt.Errorf("session %s: %w", s.item.SessionID, errNoToken)
+		s.log.Error("memory stores cannot be mounted", zap.String("code", "no_sessions_token"), zap.Error(err), zap.String("remedy",
+			"pass on the item's secret ("+varSecret+", or the item's JSON on standard input), or serve sessions without their memory with --memory=off"))
+		s.hint()
+		return nil, exitcode.With(exitcode.Unreachable, err)
+	}
+	stores, err := s.stores(attachments)
+	if err != nil {
+		return nil, s.failed(ctx, err, nil)
+	}
+	o := s.c.Attach
+	o.Endpoint, o.Session, o.Log, o.Sync.Log = s.c.BaseURL, s.item.SessionID, s.log, s.log
+	attached, err := memfs.Attach(ctx, o, stores)
+	if err != nil {
+		return nil, s.failed(ctx, err, stores)
+	}
+	for _, st := range stores {
+		s.log.Info("memory store attached", zap.String("store", st.Info.ID), zap.String("path", st.Path), zap.Bool("read_only", st.Reader != nil))
+	}
+	return attached, nil
+}
+
+// stores says where each store is to be mounted, and through what it is
+// reached.
+func (s *serving) stores(attachments []claude.Attachment) ([]memfs.Store, error) {
+	specs, infos := make([]volume.Spec, len(attachments)), make([]store.Info, len(attachments))
+	for i, a := range attachments {
+		specs[i] = volume.Spec{Store: a.StoreID, Path: a.MountPath, ReadOnly: a.ReadOnly}
+		infos[i] = store.Info{ID: a.StoreID, Name: a.Name}
+	}
+	paths, err := volume.Place(s.c.Root, specs, infos)
+	if err != nil {
+		return nil, err
+	}
+	api, err := claude.New(claude.Config{
+		BaseURL: s.c.BaseURL, Credential: s.item.Token, HTTPClient: &http.Client{Transport: s.gate}, Log: s.log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	stores := make([]memfs.Store, len(attachments))
+	for i, info := range infos {
+		stores[i] = memfs.Store{Info: info, Path: paths[i]}
+		if specs[i].ReadOnly {
+			stores[i].Reader = api.Reader(info.ID)
+		} else {
+			stores[i].Client = api.Store(info.ID)
+		}
+	}
+	return stores, nil
+}
+
+// failed says why a session cannot have its stores, in the official worker's
+// words and with what to do.
+func (s *serving) failed(ctx context.Context, err error, stores []memfs.Store) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	f := explain(err)
+	fields := []zap.Field{zap.String("code", f.code)}
+	for _, st := range stores {
+		if strings.HasPrefix(err.Error(), "store "+st.Info.ID+":") {
+			fields = append(fields, zap.String("store", st.Info.ID), zap.String("path", st.Path))
+		}
+	}
+	s.log.Error("memory store download failed", append(fields, zap.Error(f.err), zap.String("remedy", f.remedy))...)
+	s.hint()
+	return f.err
+}
+
+// hint tells what nobody else does: the API shows such a session as waiting.
+func (s *serving) hint() {
+	s.log.Warn("the session will sit idle, waiting for a tool call that nobody answers", zap.String("code", "session_idle"),
+		zap.String("remedy", "mend what is named above, then send the session a user.interrupt event: that queues it again"))
+}
+
+// fault is a failed attach as it is logged.
+type fault struct {
+	err          error
+	code, remedy string
+}
+
+func explain(err error) fault {
+	var taken *mountpoint.TakenError
+	var parent *mountpoint.ParentError
+	switch {
+	case errors.As(err, &taken):
+		return fault{fmt.Errorf("something already exists at the memory store's path: %s; it must not exist when the session starts: %w", taken.Path, err),
+			"path_taken", "remove what stands there; where another session has it mounted, use --isolate"}
+	case errors.As(err, &parent):
+		return fault{fmt.Errorf("cannot create the memory store's folder: %s: %w; the worker host must make this mount path writable", parent.Path, err),
+			"path_not_writable", "create the parent directory and give it to the worker's user"}
+	case errors.Is(err, fs.ErrMounted):
+		return fault{fmt.Errorf("something already exists at the memory store's path: it must not exist when the session starts: %w", err),
+			"path_mounted", "wait until the other session has ended, or use --isolate"}
+	case errors.Is(err, replica.ErrInUse), errors.Is(err, disk.ErrLocked):
+		return fault{err, "state_in_use", "another process of this host serves the same session: end it"}
+	case errors.Is(err, store.ErrUnauthorized):
+		return fault{err, "unauthorized", "the sessions token was refused: it may have expired, or belong to another session"}
+	case exitcode.Of(err) == exitcode.HostNotReady:
+		return fault{err, "host_not_ready", "memfs doctor says what this host lacks; --fuse=auto copies the stores where they cannot be mounted"}
+	case exitcode.Of(err) == exitcode.Unreachable:
+		return fault{err, "unreachable", "check the network and ANTHROPIC_BASE_URL"}
+	default:
+		return fault{err, "attach_failed", "the error says what failed"}
+	}
+}

@@ -1,0 +1,35 @@
+package worker
+
+import (
+	"time"
+
+	"go.uber.org/zap"
+
+	"memfs"
+	"memfs/cmd/memfs/internal/supervise"
+	"memfs/cmd/memfs/internal/worker/toolbox"
+)
+
+// Config is what the sessions of a worker have in common.
+type Config struct {
+	// BaseURL is the API's address.
+	BaseURL string
+	// Workdir is where tools run and skills are put, absolute.
+	Workdir string
+	// Root is the parent of mounts for which the session names no path.
+	Root string
+	// MaxIdle is how long a session may be idle until it is let go.
+	MaxIdle time.Duration
+	// NoMemory leaves stores alone, whether a session has some or not.
+	NoMemory bool
+	// Attach says how stores are attached; the worker sets Endpoint, Session
+	// and Log.
+	Attach memfs.Options
+	// Tools says how tools run; the worker sets roots and skills.
+	Tools toolbox.Options
+	// Supervise gives a session's mounts to who answers commands about them.
+	Supervise func(*memfs.Session) *supervise.Supervisor
+	// Runtime is the directory of the control socket.
+	Runtime string
+	Log     *zap.Logger
+}

@@ -1,0 +1,196 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/anthropics/anthropic-sdk-go/v2"
+	"github.com/anthropics/anthropic-sdk-go/v2/option"
+	"go.uber.org/zap"
+
+	"memfs"
+	"memfs/cmd/memfs/internal/worker/toolbox"
+)
+
+// drainTimeout bounds how long the tool in flight is waited for when a session
+// ends early.
+const drainTimeout = 10 * time.Second
+
+// errSignal ends a session early: the worker was told to end.
+var errSignal = errors.New("told to end")
+
+// errUnmounted ends a session whose mounts a command or somebody else ended.
+var errUnmounted = errors.New("the session's mounts were ended from outside")
+
+// serving is one work item being served.
+type serving struct {
+	c    Config
+	item Item
+	log  *zap.Logger
+
+	lease *lease
+	gate  gate
+	// sdk makes requests for the session, until the lease is lost.
+	sdk anthropic.Client
+	// end ends the session early.
+	end context.CancelCauseFunc
+	// again has the signals after the first.
+	again chan os.Signal
+}
+
+// Serve serves a claimed work item to its end. The first of signals ends the
+// session early, with a final pass; a second one cuts that short. A nil error
+// means that everything was sent.
+func Serve(c Config, item Item, signals <-chan os.Signal) error {
+	log := c.Log.With(zap.String("work_id", item.ID), zap.String("session_id", item.SessionID))
+	if item.Secret && item.Token == "" {
+		log.Warn("work item carried a secret payload but no sessions token could be extracted; falling back to the environment key",
+			zap.String("code", "no_sessions_token"))
+	}
+	transport := newTransport()
+	defer transport.CloseIdleConnections()
+	direct := newClient(c.BaseURL, item.credential(), transport)
+	s := &serving{c: c, item: item, log: log, again: make(chan os.Signal, 1)}
+	s.lease = hold(direct, item, log)
+	s.gate = gate{next: transport, open: s.lease.lost}
+	s.sdk = newClient(c.BaseURL, item.credential(), s.gate)
+
+	ctx, end := context.WithCancelCause(context.Background())
+	s.end = end
+	stopLease := context.AfterFunc(s.lease.over, func() { end(context.Cause(s.lease.over)) })
+	over := make(chan struct{})
+	go s.listen(signals, over)
+
+	err := s.serve(ctx)
+	close(over)
+	stopLease()
+	end(nil)
+	if !s.lease.end() {
+		log.Info("lease lost; released without stopping it")
+		return err
+	}
+	stopWork(direct, item, log)
+	return err
+}
+
+// listen passes signals on.
+func (s *serving) listen(signals <-chan os.Signal, over <-chan struct{}) {
+	for {
+		select {
+		case got, ok := <-signals:
+			if !ok {
+				return
+			}
+			s.log.Info("told to end: the session gets its final pass", zap.Stringer("signal", got))
+			s.end(errSignal)
+			select {
+			case got := <-signals:
+				s.again <- got
+			case <-over:
+			}
+			return
+		case <-over:
+			return
+		}
+	}
+}
+
+// serve is the part of an item's life under its lease.
+func (s *serving) serve(ctx context.Context) error {
+	if s.item.Type != sessionWork {
+		s.log.Debug("skipping non-session work item", zap.String("type", s.item.Type))
+		return nil
+	}
+	session, err := s.sdk.Beta.Sessions.Get(ctx, s.item.SessionID, anthropic.BetaSessionGetParams{},
+		option.WithMaxRetries(4), option.WithRequestTimeout(requestTimeout))
+	switch {
+	case ctx.Err() != nil:
+		return nil
+	case err != nil:
+		err = fmt.Errorf("retrieve session %s: %w", s.item.SessionID, err)
+		s.log.Warn("session lookup failed", zap.String("code", "session_lookup"), zap.Error(err))
+		return err
+	case session.Status == anthropic.BetaManagedAgentsSessionStatusTerminated:
+		s.log.Info("skipping the work item of a terminated session")
+		return nil
+	}
+	attached, err := s.attach(ctx, session)
+	if ctx.Err() != nil && attached == nil {
+		return nil // nothing was done yet, and nothing is left
+	}
+	if err != nil {
+		return err
+	}
+	if attached == nil {
+		return s.run(ctx, session, nil)
+	}
+	return s.runAttached(ctx, session, attached)
+}
+
+// runAttached runs the tools on the mounts, and detaches.
+func (s *serving) runAttached(ctx context.Context, session *anthropic.BetaManagedAgentsSession, attached *memfs.Session) error {
+	supervisor := s.c.Supervise(attached)
+	defer s.close(supervisor.Listen(s.c.Runtime))
+	over, watched := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(watched)
+		supervisor.Wait(nil, over)
+		s.end(errUnmounted)
+	}()
+	err := s.run(ctx, session, attached)
+	close(over)
+	<-watched
+	return errors.Join(err, supervisor.End(s.again))
+}
+
+func (s *serving) close(f func() error) {
+	if err := f(); err != nil {
+		s.log.Warn("not closed cleanly", zap.Error(err))
+	}
+}
+
+// run has the tools do what the session's agent asks for, until the session
+// ends. Nothing that they started is left then.
+func (s *serving) run(ctx context.Context, session *anthropic.BetaManagedAgentsSession, attached *memfs.Session) (err error) {
+	box, err := s.open(ctx, session, attached)
+	if err != nil {
+		s.log.Error("the tools cannot be started", zap.String("code", "tools_failed"), zap.Error(err))
+		s.hint()
+		return err
+	}
+	defer func() { err = errors.Join(err, box.Close()) }()
+	runner := s.sdk.Beta.Sessions.Events.NewToolRunner(ctx, s.item.SessionID, anthropic.SessionToolRunnerOptions{
+		Tools: box.Tools(), MaxIdle: &s.c.MaxIdle, Logger: sdkLog(s.c.Log.With(zap.String("work_id", s.item.ID))), DrainTimeout: drainTimeout,
+	})
+	defer func() { err = errors.Join(err, runner.Close()) }()
+	for runner.Next() {
+		call := runner.Current()
+		s.log.Info("dispatched tool", zap.String("tool", call.Name), zap.Bool("is_error", call.IsError), zap.Bool("posted", call.Posted))
+	}
+	err = runner.Err()
+	switch {
+	case err == nil, ctx.Err() != nil, errors.Is(err, anthropic.ErrSessionTerminated), errors.Is(err, anthropic.ErrIdleTimeout):
+		return nil
+	}
+	s.log.Warn("session tool runner exited with error", zap.String("code", "runner_failed"), zap.Error(err))
+	return fmt.Errorf("session %s: %w", s.item.SessionID, err)
+}
+
+// open starts the tools with the session's skills and on its mounts.
+func (s *serving) open(ctx context.Context, session *anthropic.BetaManagedAgentsSession, attached *memfs.Session) (*toolbox.Box, error) {
+	o := s.c.Tools
+	o.Log, o.Workdir = s.log, s.c.Workdir
+	if attached != nil {
+		o.AllowedRoots, o.ReadOnlyRoots = attached.Roots()
+	}
+	skills, remove, err := s.skills(ctx, session)
+	if err != nil {
+		s.log.Warn("skill setup failed", zap.String("code", "skills_failed"), zap.Error(err))
+	}
+	defer remove()
+	o.Skills = skills
+	return toolbox.Open(o)
+}

@@ -1,0 +1,290 @@
+package main
+
+import (
+	"cmp"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/mattn/go-isatty"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"go.uber.org/zap"
+
+	"memfs"
+	"memfs/cmd/memfs/internal/backend"
+	"memfs/cmd/memfs/internal/control"
+	"memfs/cmd/memfs/internal/credential"
+	"memfs/cmd/memfs/internal/exitcode"
+	"memfs/cmd/memfs/internal/flags"
+	"memfs/cmd/memfs/internal/process"
+	"memfs/cmd/memfs/internal/supervise"
+	"memfs/cmd/memfs/internal/worker"
+	"memfs/cmd/memfs/internal/worker/toolbox"
+)
+
+// environmentKey is the variable that authorizes a worker.
+const environmentKey = "ANTHROPIC_ENVIRONMENT_KEY"
+
+func (a *app) workerCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "worker",
+		Short: "Serve the sessions of a self-hosted environment",
+		Long: `Serve the sessions of a self-hosted environment: mount each session's stores
+where its agent expects them, run the agent's tools there, send what is left and
+unmount. The tools run in a process of their own, without memfs's credentials.`,
+	}
+	cmd.AddCommand(a.workerPollCommand(), a.workerRunCommand(), a.workerToolsCommand())
+	return cmd
+}
+
+// workerSettings are the flags of both ways to serve sessions.
+type workerSettings struct {
+	settings
+	workdir   string
+	maxIdle   time.Duration
+	memory    string
+	toolsUser string
+}
+
+func (s *workerSettings) define(set *pflag.FlagSet) {
+	s.settings.define(set)
+	set.Lookup("root").Usage = "`directory` for stores whose session names no mount path (default WORKDIR/memory)"
+	set.Lookup("root").DefValue = ""
+	s.root = ""
+	set.StringVar(&s.workdir, "workdir", ".", "`directory` in which tools run and skills are put")
+	flags.DurationVar(set, &s.maxIdle, "max-idle", time.Minute, 0, "how long a session may be idle before it is let go")
+	flags.ChoiceVar(set, &s.memory, "memory", "on", []string{"on", "off"}, "off leaves the sessions' stores alone")
+	set.StringVar(&s.toolsUser, "tools-user", "", "`user` (a name, or UID:GID) as whom the tools run; memfs has to be root")
+}
+
+func (a *app) workerPollCommand() *cobra.Command {
+	var s workerSettings
+	var o pollSettings
+	cmd := &cobra.Command{
+		Use:   "poll",
+		Short: "Claim and serve sessions until told to end",
+		Long: `Poll the environment's work queue and serve the sessions it offers, each in a
+process of its own. SIGTERM and SIGINT end it: no more work is claimed, and
+running sessions get their final pass. A second signal cuts that short.
+
+ANTHROPIC_ENVIRONMENT_KEY (or ANTHROPIC_ENVIRONMENT_KEY_FILE, or a file of that
+name in $CREDENTIALS_DIRECTORY) authorizes it; ANTHROPIC_ENVIRONMENT_ID stands
+for --environment-id.`,
+		Example: "  memfs worker poll --environment-id env_01ABC --workdir /workspace --max-sessions 4",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.workerPoll(cmd.Flags(), s, o)
+		},
+	}
+	s.define(cmd.Flags())
+	o.define(cmd.Flags())
+	return cmd
+}
+
+// pollSettings are the flags of worker poll alone.
+type pollSettings struct {
+	environment string
+	maxSessions int
+	onWork      string
+}
+
+func (o *pollSettings) define(set *pflag.FlagSet) {
+	set.StringVar(&o.environment, "environment-id", "", "`environment` whose work is claimed (default $ANTHROPIC_ENVIRONMENT_ID)")
+	set.IntVar(&o.maxSessions, "max-sessions", 1, "how many sessions are served at the same time")
+	set.StringVar(&o.onWork, "on-work", "", "`script` to run for each work item, instead of serving it here; it gets the item in variables and as JSON on standard input")
+}
+
+func (a *app) workerPoll(set *pflag.FlagSet, s workerSettings, o pollSettings) error {
+	key, err := credential.Lookup(environmentKey)
+	if err != nil {
+		return err
+	}
+	environment := cmp.Or(o.environment, os.Getenv("ANTHROPIC_ENVIRONMENT_ID"))
+	switch {
+	case a.local != "":
+		return exitcode.Errorf(exitcode.Usage, "a worker needs a server: memfs serve --local %s, and the lines it prints; or memfs rehearse", a.local)
+	case environment == "":
+		return exitcode.Errorf(exitcode.Usage, "name the environment: --environment-id, or ANTHROPIC_ENVIRONMENT_ID")
+	case key == "":
+		return exitcode.Errorf(exitcode.Usage, "set %s (or %s_FILE) to the environment's key", environmentKey, environmentKey)
+	case o.maxSessions < 1:
+		return exitcode.Errorf(exitcode.Usage, "--max-sessions is at least 1")
+	}
+	c, err := a.workerConfig(s)
+	if err != nil {
+		return err
+	}
+	signals, stop := process.Signals()
+	defer stop()
+	serve := a.serveHere(set, c)
+	if o.onWork != "" {
+		serve = a.serveByScript(o.onWork, key, c.Workdir)
+	}
+	return worker.Poll(worker.PollConfig{
+		BaseURL: c.BaseURL, EnvironmentID: environment, EnvironmentKey: key, MaxSessions: o.maxSessions, Log: a.log,
+		Command: serve, Start: func(cmd *exec.Cmd) error { return process.WithUmask(a.umask, cmd.Start) },
+	}, signals)
+}
+
+// serveHere runs this program once more for each item, with the same settings.
+func (a *app) serveHere(set *pflag.FlagSet, c worker.Config) func(worker.Item) *exec.Cmd {
+	args := []string{"worker", "run", "--" + untilEOF, "--state-dir=" + c.Attach.StateDir, "--workdir=" + c.Workdir}
+	known := a.workerRunCommand().Flags()
+	set.Visit(func(f *pflag.Flag) {
+		if known.Lookup(f.Name) != nil && f.Name != "state-dir" && f.Name != "workdir" {
+			args = append(args, "--"+f.Name+"="+f.Value.String())
+		}
+	})
+	args = append(args, "--log-level="+a.logLevel, "--log-format="+a.logFormat)
+	return func(worker.Item) *exec.Cmd {
+		cmd := exec.Command(self(), args...)
+		cmd.Args[0] = "memfs"
+		cmd.Env = withoutItem(os.Environ())
+		a.childOf(cmd)
+		return cmd
+	}
+}
+
+// serveByScript hands items over as the official worker does.
+func (a *app) serveByScript(script, key, workdir string) func(worker.Item) *exec.Cmd {
+	return func(item worker.Item) *exec.Cmd {
+		cmd := exec.Command(script)
+		cmd.Dir = workdir
+		cmd.Env = append(withoutItem(os.Environ()), "ANTHROPIC_WORK_ID="+item.ID, "ANTHROPIC_SESSION_ID="+item.SessionID,
+			"ANTHROPIC_ENVIRONMENT_ID="+item.EnvironmentID, environmentKey+"="+key)
+		a.childOf(cmd)
+		return cmd
+	}
+}
+
+// childOf is common to what worker poll starts. A signal from the terminal is
+// for the poller, which tells the others.
+func (a *app) childOf(cmd *exec.Cmd) {
+	cmd.Stdout, cmd.Stderr = a.stdout, a.stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+}
+
+const untilEOF = "until-eof"
+
+func (a *app) workerRunCommand() *cobra.Command {
+	var s workerSettings
+	var watch bool
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Serve one claimed work item and exit",
+		Long: `Serve one work item that somebody else has claimed, as the entrypoint of a
+session's sandbox or from the script of worker poll --on-work.
+
+The item is in ANTHROPIC_WORK_ID, ANTHROPIC_SESSION_ID, ANTHROPIC_ENVIRONMENT_ID
+and ANTHROPIC_WORK_SECRET; where there is no secret among them, its JSON is read
+from standard input, unless that is a terminal. ANTHROPIC_ENVIRONMENT_KEY is
+needed only where the secret has no sessions token.`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return a.workerRun(s, watch) },
+	}
+	s.define(cmd.Flags())
+	cmd.Flags().BoolVar(&watch, untilEOF, false, "end the session when standard input ends")
+	_ = cmd.Flags().MarkHidden(untilEOF)
+	return cmd
+}
+
+func (a *app) workerRun(s workerSettings, watch bool) error {
+	signals, stop := process.Signals()
+	defer stop()
+	c, err := a.workerConfig(s)
+	if err != nil {
+		return err
+	}
+	key, err := credential.Lookup(environmentKey)
+	if err != nil {
+		return err
+	}
+	var in io.Reader = os.Stdin
+	if isatty.IsTerminal(os.Stdin.Fd()) {
+		in = nil
+	}
+	item, err := worker.ReadItem(os.Getenv, key, in)
+	if err != nil {
+		return exitcode.With(exitcode.Usage, err)
+	}
+	if watch {
+		ends := make(chan os.Signal, 1)
+		go func() {
+			_, _ = io.Copy(io.Discard, os.Stdin)
+			ends <- syscall.SIGTERM
+		}()
+		signals = either(signals, ends)
+	}
+	return worker.Serve(c, item, signals)
+}
+
+// either passes on what comes from both.
+func either(a, b <-chan os.Signal) <-chan os.Signal {
+	both := make(chan os.Signal, 2)
+	for _, from := range []<-chan os.Signal{a, b} {
+		go func() {
+			for got := range from {
+				both <- got
+			}
+		}()
+	}
+	return both
+}
+
+// workerToolsCommand is the process that runs an agent's tools.
+func (a *app) workerToolsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "tools", Hidden: true, Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			code, err := toolbox.Main()
+			if err == nil && code != 0 {
+				err = exitcode.Errorf(code, "the tools ended with code %d", code)
+			}
+			return err
+		},
+	}
+}
+
+// workerConfig is what the settings mean for every session.
+func (a *app) workerConfig(s workerSettings) (c worker.Config, err error) {
+	c = worker.Config{BaseURL: backend.URL(), MaxIdle: s.maxIdle, NoMemory: s.memory == "off", Log: a.log}
+	if c.Workdir, err = filepath.Abs(s.workdir); err != nil {
+		return c, err
+	}
+	c.Root = cmp.Or(s.root, filepath.Join(c.Workdir, "memory"))
+	state, err := s.stateDirectory()
+	if err != nil {
+		return c, err
+	}
+	c.Attach = s.options(state, "", a.log)
+	c.Attach.AcceptEmptyDir = false
+	c.Runtime = control.Directories(os.Getenv, os.Geteuid())[0]
+	c.Tools = toolbox.Options{Command: []string{self(), "worker", "tools"}, Umask: a.umask, Hide: []string{state, c.Runtime}}
+	if s.toolsUser != "" {
+		if os.Geteuid() != 0 {
+			return c, exitcode.Errorf(exitcode.Usage, "--tools-user needs memfs to be root")
+		}
+		if c.Tools.User, err = toolbox.LookupUser(s.toolsUser); err != nil {
+			return c, exitcode.With(exitcode.Usage, err)
+		}
+	}
+	c.Tools.Environment = toolbox.Environment(os.Environ(), c.Tools.User)
+	c.Supervise = func(attached *memfs.Session) *supervise.Supervisor {
+		return supervise.New(&session{Session: attached, log: a.log}, version, a.log)
+	}
+	a.log.Debug("worker", zap.String("workdir", c.Workdir), zap.String("state_dir", state))
+	return c, nil
+}
+
+// withoutItem is environ without a work item of this process's own.
+func withoutItem(environ []string) []string {
+	return slices.DeleteFunc(slices.Clone(environ), func(pair string) bool {
+		return strings.HasPrefix(pair, "ANTHROPIC_WORK_") || strings.HasPrefix(pair, "ANTHROPIC_SESSION_ID=")
+	})
+}
