@@ -61,7 +61,9 @@ func newHost(t *testing.T, o local.Options) *host {
 func (h *host) path(elem ...string) string { return filepath.Join(append([]string{h.dir}, elem...)...) }
 
 // at is a path in a mount.
-func (h *host) at(elem ...string) string { return filepath.Join(append([]string{h.mounts}, elem...)...) }
+func (h *host) at(elem ...string) string {
+	return filepath.Join(append([]string{h.mounts}, elem...)...)
+}
 
 // within bounds what a test waits for.
 func (h *host) within() context.Context {

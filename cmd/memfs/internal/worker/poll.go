@@ -34,7 +34,7 @@ type PollConfig struct {
 	Command func(Item) *exec.Cmd
 	// Start starts it.
 	Start func(*exec.Cmd) error
-	Log     *zap.Logger
+	Log   *zap.Logger
 }
 
 // Poll claims work items and has each served by a process, until the first of
