@@ -91,6 +91,7 @@ func (r *Replica) restore() error {
 		return r.furnish()
 	}
 	r.recoverSaves()
+	r.inherit()
 	return nil
 }
 

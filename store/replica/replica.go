@@ -45,6 +45,7 @@ type Replica struct {
 	ckpt         sync.Mutex
 	checkpointAt int64 // journal size at which the next checkpoint is due
 	running      sync.WaitGroup
+	inherited    inherited // mu guards it
 	fetches      singleflight.Group
 }
 
