@@ -1,6 +1,7 @@
 package conflicts
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -70,7 +71,8 @@ func Open(dir *disk.Dir, o Options) (*Area, error) {
 }
 
 // Save keeps a text that lost; it is on disk when Save returns. The entry that
-// comes back has ID, Local, Size and Time set.
+// comes back has ID, Local, Size and Time set. A text that was redacted in the
+// store is not kept: ErrRedacted.
 func (a *Area) Save(e Entry, content []byte) (Entry, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -79,6 +81,9 @@ func (a *Area) Save(e Entry, content []byte) (Entry, error) {
 	}
 	e.ID = newID(e.Time, rand.Text())
 	e.Local, e.Size = store.Hash(content), int64(len(content))
+	if gone, err := a.Redacted(e.Local); err != nil || gone {
+		return Entry{}, fmt.Errorf("keep the losing text: %w", cmp.Or(err, ErrRedacted))
+	}
 	meta, err := encode(e)
 	if err == nil {
 		err = a.dir.WriteFile(labelSave, e.ID+metaSuffix, meta, true)

@@ -200,17 +200,6 @@ func TestDrop(t *testing.T) {
 	assert.ErrorIs(t, f.Drop(a.ID), conflicts.ErrNotFound)
 }
 
-func TestR19_PurgeRemovesEveryTextWithTheHash(t *testing.T) {
-	f := open(t, conflicts.Options{})
-	f.save(t, "redacted")
-	f.save(t, "other")
-	damaged := f.save(t, "redacted")
-	require.NoError(t, os.WriteFile(filepath.Join(f.path, damaged.ID+".json"), []byte("{"), 0o600))
-	require.NoError(t, f.Purge(store.Hash([]byte("redacted"))))
-	f.requireTexts(t, "other")
-	assert.Len(t, f.files(t), 2)
-}
-
 func TestDamagedEntriesAreReportedAndKept(t *testing.T) {
 	f := open(t, conflicts.Options{})
 	good := f.save(t, "good")

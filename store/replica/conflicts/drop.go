@@ -6,8 +6,6 @@ import (
 	"io/fs"
 	"slices"
 	"time"
-
-	"memfs/store"
 )
 
 // Drop removes an entry.
@@ -23,25 +21,6 @@ func (a *Area) Drop(id string) error {
 	return a.drop(id)
 }
 
-// Purge removes every entry whose text has the hash: it was redacted in the
-// store (R19). The texts themselves are hashed, whatever their descriptions
-// say.
-func (a *Area) Purge(sha store.SHA) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	ids, err := a.ids(textSuffix)
-	for _, id := range ids {
-		text, readErr := a.dir.ReadFile(labelRead, id+textSuffix, maxText)
-		switch {
-		case readErr != nil:
-			err = errors.Join(err, fmt.Errorf("purge conflicts: %w", readErr))
-		case store.Hash(text) == sha:
-			err = errors.Join(err, a.drop(id))
-		}
-	}
-	return err
-}
-
 // Expire removes what is older than Options.MaxAge, and the oldest until no
 // more than Options.MaxBytes are left. It returns what it removed; of damaged
 // entries only ID and Time are known.
@@ -50,7 +29,7 @@ func (a *Area) Expire() (dropped []Entry, err error) {
 	defer a.mu.Unlock()
 	ids, err := a.ids(textSuffix)
 	if err == nil {
-		err = a.dropDescriptions(ids)
+		err = errors.Join(a.dropDescriptions(ids), a.forget())
 	}
 	if err != nil {
 		return nil, fmt.Errorf("expire conflicts: %w", err)

@@ -44,6 +44,14 @@ type Entry struct {
 	// Time is when the text lost; Save sets it where it is zero.
 	Time    time.Time
 	Session string
+	// MemoryID is the memory that it lost to or was an edit of; "" if there is
+	// none.
+	MemoryID string
+	// Versions are versions in the store that hold this very text, as far as
+	// they were seen (Note): where one is redacted the text goes (R19).
+	Versions []string
+	// ReadOnly: the text was written under read-only access (R10).
+	ReadOnly bool
 }
 
 // record is an entry as it stands on disk.
@@ -59,6 +67,10 @@ type record struct {
 	Size    int64     `json:"size"`
 	Time    time.Time `json:"time"`
 	Session string    `json:"session,omitempty"`
+
+	MemoryID string   `json:"memory_id,omitempty"`
+	Versions []string `json:"versions,omitempty"`
+	ReadOnly bool     `json:"read_only,omitempty"`
 }
 
 const recordFormat = 1
@@ -67,7 +79,7 @@ func encode(e Entry) ([]byte, error) {
 	text, err := json.MarshalIndent(record{
 		Format: recordFormat, ID: e.ID, StoreID: e.StoreID, Path: e.Path, Reason: e.Reason,
 		Base: hexOf(e.Base), Local: hexOf(e.Local), Remote: hexOf(e.Remote),
-		Size: e.Size, Time: e.Time, Session: e.Session,
+		Size: e.Size, Time: e.Time, Session: e.Session, MemoryID: e.MemoryID, Versions: e.Versions, ReadOnly: e.ReadOnly,
 	}, "", "  ")
 	return append(text, '\n'), err
 }
@@ -84,7 +96,8 @@ func decode(id string, text []byte) (Entry, error) {
 	local, err2 := parse(r.Local)
 	remote, err3 := parse(r.Remote)
 	return Entry{ID: r.ID, StoreID: r.StoreID, Path: r.Path, Reason: r.Reason, Base: base, Local: local,
-		Remote: remote, Size: r.Size, Time: r.Time, Session: r.Session}, errors.Join(err1, err2, err3)
+		Remote: remote, Size: r.Size, Time: r.Time, Session: r.Session, MemoryID: r.MemoryID, Versions: r.Versions,
+		ReadOnly: r.ReadOnly}, errors.Join(err1, err2, err3)
 }
 
 func hexOf(sha store.SHA) string {

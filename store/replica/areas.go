@@ -1,0 +1,67 @@
+package replica
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+
+	"memfs/store/replica/conflicts"
+	"memfs/store/replica/disk"
+)
+
+// ConflictArea is the conflict area of one store at one endpoint.
+type ConflictArea struct {
+	*conflicts.Area
+	key string
+}
+
+// Of reports whether the area is that of a store at an endpoint.
+func (a ConflictArea) Of(endpoint, storeID string) bool { return a.key == digest(endpoint, storeID) }
+
+// ConflictAreas opens every conflict area that lies in a state directory,
+// whether its store is attached or not; close closes them. There are none where
+// there is no state directory.
+func ConflictAreas(stateDir string) (areas []ConflictArea, close func(), err error) {
+	var open []*disk.Dir
+	close = func() {
+		for _, dir := range slices.Backward(open) {
+			_ = dir.Close() // opened for looking up names only
+		}
+	}
+	defer func() {
+		if err != nil {
+			close()
+		}
+	}()
+	if _, err := os.Stat(stateDir); errors.Is(err, fs.ErrNotExist) {
+		return nil, close, nil
+	}
+	top, err := disk.Open(stateDir, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	open = append(open, top)
+	all, err := top.Sub(conflictsName)
+	if err != nil {
+		return nil, nil, err
+	}
+	open = append(open, all)
+	keys, err := all.List("conflicts")
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, key := range keys {
+		dir, err := all.Sub(key)
+		if err != nil {
+			return nil, nil, err
+		}
+		open = append(open, dir)
+		area, err := conflicts.Open(dir, conflicts.Options{})
+		if err != nil {
+			return nil, nil, err
+		}
+		areas = append(areas, ConflictArea{Area: area, key: key})
+	}
+	return areas, close, nil
+}
