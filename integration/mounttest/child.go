@@ -111,7 +111,7 @@ func attach(c config, api *claude.API) (*memfs.Session, error) {
 	} else {
 		st.Client = api.Store(c.Store.ID)
 	}
-	sync := reconcile.Options{Interval: c.Interval, NoHydrate: c.NoHydrate, MaxMemories: c.MaxMemories, Log: log}
+	sync := reconcile.Options{Interval: c.Interval, NoHydrate: c.NoHydrate, AllowMassDelete: c.AllowMassDelete, MaxMemories: c.MaxMemories, Log: log}
 	if sync.Interval == 0 {
 		sync.Interval = never
 	}

@@ -32,6 +32,8 @@ type Options struct {
 	NoHydrate bool
 	// MaxMemories is the store's cap; 0 is the API's.
 	MaxMemories int
+	// AllowMassDelete turns the mass-delete guard off (R8).
+	AllowMassDelete bool
 	// URL is the address of a store's API that the test serves itself, for
 	// faults on the way; "" is an embedded store that both processes open.
 	URL string
