@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -123,6 +124,9 @@ func Attach(ctx context.Context, o Options, stores []Store) (*Session, error) {
 	for _, a := range s.attached {
 		a.start()
 	}
+	// Listing large stores leaves garbage several times the size of what stays,
+	// and a mount may then be idle for hours.
+	go debug.FreeOSMemory()
 	go s.watch()
 	besideCtx, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel

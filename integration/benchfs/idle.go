@@ -79,7 +79,8 @@ func (b *bench) watchIdle(ctx context.Context, m *mounted, remote *remote, inter
 	}
 	b.report.Idle = append(b.report.Idle, idleFigures{Interval: interval.String(), Watched: b.idle.Seconds(),
 		CPUMillis: float64((to.cpu - from.cpu).Microseconds()) / 1e3, Jiffies: endTicks - ticks,
-		Switches: to.switches - from.switches, Requests: answered - asked, ResidentMB: float64(to.resident) / (1 << 20), Threads: to.threads})
+		Switches: to.switches - from.switches, Requests: answered - asked, ResidentMB: float64(to.resident) / (1 << 20),
+		PrivateMB: float64(to.private) / (1 << 20), Threads: to.threads})
 	return nil
 }
 

@@ -18,6 +18,7 @@ type use struct {
 	switches int64 // context switches of all threads, wanted and not
 	threads  int
 	resident int64 // bytes in memory now
+	private  int64 // of them, those that are not pages of the program's file
 }
 
 // usage reads what a process has used. The CPU time is the scheduler's, in
@@ -45,7 +46,7 @@ func usage(pid int) (use, error) {
 		u.threads++
 		u.cpu += time.Duration(nanos)
 		u.switches += status["voluntary_ctxt_switches"] + status["nonvoluntary_ctxt_switches"]
-		u.resident = status["VmRSS"] << 10
+		u.resident, u.private = status["VmRSS"]<<10, status["RssAnon"]<<10
 	}
 	return u, nil
 }

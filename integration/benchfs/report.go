@@ -50,6 +50,7 @@ type idleFigures struct {
 	Switches   int64   `json:"context_switches"`
 	Requests   int     `json:"requests"`
 	ResidentMB float64 `json:"resident_mb"`
+	PrivateMB  float64 `json:"private_mb"` // without the pages of the program's file
 	Threads    int     `json:"threads"`
 }
 
@@ -129,8 +130,8 @@ func (r *report) print(out io.Writer) {
 	}
 	r.printLines(out)
 	for _, i := range r.Idle {
-		fmt.Fprintf(out, "idle for %.0f s, interval %s: %.1f ms CPU (%d jiffies), %d context switches, %d requests, %.1f MB resident (target 20), %d threads\n",
-			i.Watched, i.Interval, i.CPUMillis, i.Jiffies, i.Switches, i.Requests, i.ResidentMB, i.Threads)
+		fmt.Fprintf(out, "idle for %.0f s, interval %s: %.1f ms CPU (%d jiffies), %d context switches, %d requests, %.1f MB resident (target 20), %.1f MB without the program's file, %d threads\n",
+			i.Watched, i.Interval, i.CPUMillis, i.Jiffies, i.Switches, i.Requests, i.ResidentMB, i.PrivateMB, i.Threads)
 	}
 	if m := r.Memory; m != nil {
 		fmt.Fprintf(out, "%d stores of %d memories, no content: %.0f MB resident (target 200), %.0f MB once attached, %.0f MB at most; attached in %.1f s with %d requests\n",
