@@ -37,7 +37,7 @@ func (r *Replica) Apply(set []Apply) (applied []bool, err error) {
 	defer r.notify.Unlock()
 	changes, err := r.applySet(set, applied, saved)
 	for i, id := range saved {
-		if err != nil || !applied[i] {
+		if id != "" && (err != nil || !applied[i]) {
 			if dropErr := r.area.Drop(id); dropErr != nil {
 				r.o.Log.Warn("text kept in the conflict area although nothing was lost",
 					zap.String("store", r.o.Store.ID), zap.String("conflict", id), zap.Error(dropErr))
@@ -76,7 +76,12 @@ func (r *Replica) saveLoser(a Apply) (string, error) {
 		return "", fmt.Errorf("losing text of %s: %w", path, err)
 	}
 	entry, err := r.area.Save(conflicts.Entry{StoreID: r.o.Store.ID, Path: path, Reason: a.Loser.Reason, Session: r.o.Session,
-		Base: a.Loser.BaseSHA, Local: store.Hash(text), Remote: a.Loser.Remote}, text)
+		Base: a.Loser.BaseSHA, Local: store.Hash(text), Remote: a.Loser.Remote, MemoryID: a.ID, ReadOnly: r.o.ReadOnly}, text)
+	if errors.Is(err, conflicts.ErrRedacted) {
+		r.o.Log.Warn("the losing text was redacted in the store, so it is not kept", zap.String("code", "redacted"),
+			zap.String("store", r.o.Store.ID), zap.String("path", path))
+		return "", nil
+	}
 	if err != nil {
 		return "", fmt.Errorf("losing text of %s: %w", path, err)
 	}
