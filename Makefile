@@ -10,7 +10,7 @@ VERSION       ?= $(shell git describe --tags --always --dirty 2>/dev/null || ech
 CASES ?= ../shared/cases
 
 .DEFAULT_GOAL := help
-.PHONY: help build test demo bench bench-fs fuzz lint notice ci conformance clean
+.PHONY: help build test demo bench bench-fs bench-sync fuzz lint notice ci conformance clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,11 +24,15 @@ test: ## every test, with the race detector
 demo: build ## two stores mounted, edited, synced and unmounted, with no key: about 20 lines
 	@MEMFS=./memfs sh integration/demo.sh
 
-bench: bench-fs ## every benchmark
+bench: bench-fs bench-sync ## every benchmark
 
 BENCH_FS ?= -rounds 11
 bench-fs: ## a mount against ext4, one table; BENCH_FS has flags ("-h" lists them)
 	$(GO) run ./integration/benchfs $(BENCH_FS)
+
+BENCH_SYNC ?=
+bench-sync: ## memfs against the official SDK's own memory sync; BENCH_SYNC has flags
+	$(GO) run ./integration/benchsync $(BENCH_SYNC)
 
 FUZZTIME ?= 30s
 fuzz: ## every fuzz target for FUZZTIME (30s) each

@@ -1,0 +1,124 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// config is what the command line says.
+type config struct {
+	dir      string
+	json     string
+	latency  string
+	memories int
+	passes   int
+	rename   bool
+}
+
+func main() {
+	if len(os.Args) == 2 && childMains[os.Args[1]] != nil {
+		exit(childMains[os.Args[1]]())
+	}
+	var c config
+	flag.StringVar(&c.dir, "dir", os.TempDir(), "directory for everything")
+	flag.StringVar(&c.json, "json", "", "file to write all figures to, as JSON")
+	flag.StringVar(&c.latency, "latency", "20ms,100ms", "what each request takes longer; several are measured one after the other")
+	flag.IntVar(&c.memories, "memories", 2000, "how many memories the store has, at least 600")
+	flag.IntVar(&c.passes, "passes", 3, "how many passes of each kind are made; the median counts")
+	flag.BoolVar(&c.rename, "rename", true, "measure the rename, too")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	exit(run(ctx, c))
+}
+
+func exit(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "benchsync:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func run(ctx context.Context, c config) (err error) {
+	if c.memories < moved+100 {
+		return fmt.Errorf("%d memories are not enough", c.memories)
+	}
+	top, err := os.MkdirTemp(c.dir, "benchsync-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(top)) }()
+	templates := map[string]template{}
+	for _, s := range []shape{flat, deep, big} {
+		t := template{dir: filepath.Join(top, s.name), shape: s, count: c.memories}
+		if t.info, err = seed(ctx, t.dir, s, c.memories); err != nil {
+			return fmt.Errorf("seed: %w", err)
+		}
+		templates[s.name] = t
+	}
+	rep := newReport()
+	for text := range strings.SplitSeq(c.latency, ",") {
+		latency, err := time.ParseDuration(text)
+		if err != nil {
+			return err
+		}
+		for _, s := range []shape{flat, deep} {
+			if err := compare(ctx, c, rep, templates[s.name], top, latency); err != nil {
+				return fmt.Errorf("%s, %s: %w", s.name, latency, err)
+			}
+		}
+		if !c.rename {
+			continue
+		}
+		if err := compareRename(ctx, rep, templates[big.name], top, latency); err != nil {
+			return fmt.Errorf("%s, %s: %w", big.name, latency, err)
+		}
+	}
+	rep.finish()
+	rep.print(os.Stdout)
+	if c.json != "" {
+		return rep.write(c.json)
+	}
+	return nil
+}
+
+func compare(ctx context.Context, c config, rep *report, t template, top string, latency time.Duration) error {
+	both := map[string]measured{official: {}, ours: {}}
+	for _, what := range []string{official, ours} {
+		if err := measureStart(t, what, top, latency, both[what]); err != nil {
+			return fmt.Errorf("%s: start: %w", what, err)
+		}
+		if err := measurePasses(ctx, t, what, top, latency, c.passes, both[what]); err != nil {
+			return fmt.Errorf("%s: passes: %w", what, err)
+		}
+	}
+	rep.add(t.shape, latency, both, rowReady, rowFirst, rowAll, rowIdle, rowEdit, rowRemote, rowEnd)
+	return nil
+}
+
+func compareRename(ctx context.Context, rep *report, t template, top string, latency time.Duration) error {
+	both := map[string]measured{official: {}, ours: {}}
+	for _, what := range []string{official, ours} {
+		after, err := measureRename(ctx, t, what, top, latency, both[what])
+		if err != nil {
+			return fmt.Errorf("%s: rename: %w", what, err)
+		}
+		if after.Old > 0 || after.New != moved {
+			rep.note("%s, %s a request: at the end of the session the store has %d of the %d renamed files under the new name and %d still under the old one",
+				what, latency, after.New, moved, after.Old)
+		}
+	}
+	rep.add(t.shape, latency, both, rowRename, rowMoved)
+	return nil
+}

@@ -1,0 +1,57 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/anthropics/anthropic-sdk-go/v2"                  //nolint:depguard // the official sync is what is measured
+	"github.com/anthropics/anthropic-sdk-go/v2/lib/environments" //nolint:depguard // the same
+	"github.com/anthropics/anthropic-sdk-go/v2/option"           //nolint:depguard // the same
+)
+
+func officialMain() error {
+	return peerMain(func(c peerConfig) (peer, func() error, error) {
+		client := anthropic.NewClient(option.WithBaseURL(c.URL), option.WithAPIKey(credential))
+		stores, err := environments.NewSessionMemoryStores(client, environments.SessionMemoryStoresOptions{
+			Workdir: c.State, SyncInterval: environments.MinMemorySyncInterval,
+			Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		session, err := client.Beta.Sessions.Get(context.Background(), c.Session, anthropic.BetaSessionGetParams{})
+		if err != nil {
+			return nil, nil, err
+		}
+		o := &officialPeer{stores: stores}
+		return o, func() error { defer o.synced(); return stores.Download(context.Background(), session) }, nil
+	})
+}
+
+// officialPeer is the SDK's copy of a store, driven as its worker does.
+type officialPeer struct {
+	stores *environments.SessionMemoryStores
+	last   time.Time
+}
+
+func (o *officialPeer) synced() { o.last = time.Now() }
+
+func (o *officialPeer) due() { time.Sleep(time.Until(o.last.Add(environments.MinMemorySyncInterval))) }
+
+func (o *officialPeer) pass() error {
+	defer o.synced()
+	o.stores.SyncIfDue(context.Background())
+	return nil
+}
+
+// await has nothing to wait for: all contents come with the start.
+func (o *officialPeer) await() error { return nil }
+
+func (o *officialPeer) end() error {
+	o.stores.Cleanup(true)
+	return nil
+}

@@ -1,0 +1,93 @@
+//go:build linux
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"memfs/store"
+)
+
+// peerConfig says what a peer attaches.
+type peerConfig struct {
+	URL     string
+	Store   store.Info
+	Session string // that has the store at Path
+	Path    string
+	State   string // a directory for the peer's own use
+	Hydrate bool   // bring all contents here in the background
+}
+
+// peerOrder has a peer do something.
+type peerOrder struct{ Do string }
+
+const (
+	doPass  = "pass"  // bring mount and store together, once it may
+	doUsage = "usage" // nothing, but say what was spent
+	doAwait = "await" // wait until all contents are here
+	doEnd   = "end"   // end the session as a worker does
+)
+
+// spent is the answer: how long it took, and the process's CPU time so far.
+type spent struct{ Took, CPU time.Duration }
+
+// peer does what is measured.
+type peer interface {
+	// due waits until the peer would do a pass.
+	due()
+	pass() error
+	await() error
+	end() error
+}
+
+// peerMain is the process of a peer that attach brings up.
+func peerMain(attach func(peerConfig) (peer, func() error, error)) error {
+	in := json.NewDecoder(os.Stdin)
+	var c peerConfig
+	if err := in.Decode(&c); err != nil {
+		return err
+	}
+	p, ready, err := attach(c)
+	if err != nil {
+		return err
+	}
+	answer, err := timed(ready)
+	if err != nil {
+		return err
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(answer); err != nil {
+		return err
+	}
+	return serveOrders(in, func(o peerOrder) (any, error) {
+		switch o.Do {
+		case doPass:
+			p.due()
+			return timed(p.pass)
+		case doUsage:
+			return timed(func() error { return nil })
+		case doAwait:
+			return timed(p.await)
+		case doEnd:
+			return timed(p.end)
+		}
+		return nil, fmt.Errorf("unknown order %q", o.Do)
+	})
+}
+
+func timed(f func() error) (spent, error) {
+	began := time.Now()
+	if err := f(); err != nil {
+		return spent{}, err
+	}
+	took := time.Since(began)
+	var usage unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &usage); err != nil {
+		return spent{}, err
+	}
+	return spent{took, time.Duration(usage.Utime.Nano() + usage.Stime.Nano())}, nil
+}
