@@ -58,6 +58,12 @@ type Options struct {
 	MaxMemories int
 	// AllowOther lets other users of the host in, as far as modes do.
 	AllowOther bool
+	// Owner owns what stores bring; nil is the user and group of this process.
+	// Other users than this process's need AllowOther to get in.
+	Owner *Owner
+	// FileMode and DirMode are the permission bits of what stores bring; 0 is
+	// 0600 and 0700.
+	FileMode, DirMode uint32
 	// AcceptEmptyDir mounts on empty directories that exist already, and
 	// leaves them there at the end (R1).
 	AcceptEmptyDir bool
@@ -67,6 +73,9 @@ type Options struct {
 	// Log gets one line an event; nil logs nothing.
 	Log *zap.Logger
 }
+
+// Owner is a user and a group.
+type Owner struct{ UID, GID uint32 }
 
 // Store is one store to attach.
 type Store struct {
@@ -333,11 +342,11 @@ func attach(ctx context.Context, o Options, st Store) (_ *attached, err error) {
 	if st.Client == nil {
 		remote = st.Reader
 	}
-	uid, gid := replica.Owner()
+	uid, gid := o.owner()
 	a.replica, err = openReplica(ctx, a.log, replica.Options{
 		Dir: o.StateDir, Store: st.Info, Endpoint: o.Endpoint, MountPath: st.Path, Session: o.Session, ReadOnly: st.Client == nil,
 		MaxMemories: o.MaxMemories, Fetch: reconcile.Fetcher(remote), Missing: func(string) { a.rec.Nudge() },
-		Log: o.Log, UID: uid, GID: gid,
+		Log: o.Log, UID: uid, GID: gid, FileMode: o.FileMode, DirMode: o.DirMode,
 	})
 	if err != nil {
 		return nil, err
@@ -349,6 +358,13 @@ func attach(ctx context.Context, o Options, st Store) (_ *attached, err error) {
 		return nil, err
 	}
 	return a, a.show()
+}
+
+func (o *Options) owner() (uid, gid uint32) {
+	if o.Owner != nil {
+		return o.Owner.UID, o.Owner.GID
+	}
+	return replica.Owner()
 }
 
 // show mounts the replica, in place of what a dead process left (R1).

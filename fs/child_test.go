@@ -32,6 +32,9 @@ type childConfig struct {
 	Files  map[string]string // what the store has
 	Strict bool
 	Others bool
+	// Owner is the user and group of what the store brings, 0 this process's,
+	// and Umask what it may not.
+	Owner, Umask uint32
 	// Unfetched leaves the contents in the store, which answers only after the
 	// order "answer".
 	Unfetched bool
@@ -87,9 +90,12 @@ func runChild(in *json.Decoder) error {
 		close(ch.answer)
 	}
 	uid, gid := replica.Owner()
+	if c.Owner != 0 {
+		uid, gid = c.Owner, c.Owner
+	}
 	tree, err := replica.Open(replica.Options{
 		Dir: c.State, Store: store.Info{ID: testStore, Name: "test"}, Endpoint: "test", MountPath: c.Path,
-		Fetch: ch.fetch, Log: log, UID: uid, GID: gid, FileMode: 0o644, DirMode: 0o755,
+		Fetch: ch.fetch, Log: log, UID: uid, GID: gid, FileMode: 0o644 &^ c.Umask, DirMode: 0o755 &^ c.Umask,
 	})
 	if err != nil {
 		return err

@@ -178,7 +178,7 @@ var deletions = map[string]reconcile.Deletions{
 
 // options are the library's for these settings.
 func (s *settings) options(state, endpoint string, log *zap.Logger) memfs.Options {
-	return memfs.Options{
+	o := memfs.Options{
 		StateDir: state,
 		Endpoint: endpoint,
 		Sync: reconcile.Options{
@@ -196,4 +196,6 @@ func (s *settings) options(state, endpoint string, log *zap.Logger) memfs.Option
 		KeepCache:      s.keepCache,
 		Log:            log,
 	}
+	s.owner.apply(&o)
+	return o
 }

@@ -25,6 +25,7 @@ type settings struct {
 	maxMemories     int
 	allowOther      bool
 	keepCache       bool
+	owner           owner
 }
 
 // defineHost defines the flags that say what of this host is used.
@@ -47,6 +48,7 @@ func (s *settings) define(set *pflag.FlagSet) {
 	flags.ChoiceVar(set, &s.readOnlyMode, "read-only-mode", "local", []string{"local", "strict"}, "may programs change their copy of a read-only store (local), or is it EROFS (strict)")
 	flags.ChoiceVar(set, &s.hydrate, "hydrate", "auto", []string{"auto", "off"}, "fetch contents in the background before they are read")
 	set.IntVar(&s.maxMemories, "max-memories", store.DefaultMaxMemories, "how many memories a store may hold")
+	s.owner.define(set)
 	set.BoolVar(&s.keepCache, "keep-cache", false, "keep contents after a clean end, for a faster next start")
 }
 

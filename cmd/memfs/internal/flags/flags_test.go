@@ -92,3 +92,17 @@ func TestDescribeNamesTheVariableOfEveryFlag(t *testing.T) {
 	assert.Equal(t, "state [$MEMFS_STATE_DIR]", root.PersistentFlags().Lookup("state-dir").Usage)
 	assert.Equal(t, "for machines [$MEMFS_JSON]", sub.Flags().Lookup("json").Usage)
 }
+
+func TestOctal(t *testing.T) {
+	var mask uint32
+	set := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	flags.OctalVar(set, &mask, "umask", 0o077, 0o777, "bits")
+	assert.Equal(t, "077", set.Lookup("umask").DefValue)
+	for text, want := range map[string]uint32{"22": 0o22, "022": 0o22, "0": 0, "777": 0o777} {
+		require.NoError(t, set.Parse([]string{"--umask", text}), text)
+		assert.Equal(t, want, mask, text)
+	}
+	for _, text := range []string{"1000", "8", "-1", "", "0x1"} {
+		require.ErrorContains(t, set.Parse([]string{"--umask=" + text}), "an octal number up to 777", text)
+	}
+}

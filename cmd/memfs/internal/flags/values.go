@@ -78,3 +78,26 @@ func (c *choice) Set(text string) error {
 	*c.p = c.choices[i]
 	return nil
 }
+
+// OctalVar defines a flag for a number in octal digits, up to most.
+func OctalVar(set *pflag.FlagSet, p *uint32, name string, value, most uint32, usage string) {
+	*p = value
+	set.Var(&octal{p, most}, name, usage)
+}
+
+type octal struct {
+	p    *uint32
+	most uint32
+}
+
+func (o *octal) String() string { return fmt.Sprintf("%03o", *o.p) }
+func (o *octal) Type() string   { return "octal" }
+
+func (o *octal) Set(text string) error {
+	value, err := strconv.ParseUint(text, 8, 32)
+	if err != nil || uint32(value) > o.most {
+		return fmt.Errorf("an octal number up to %03o", o.most)
+	}
+	*o.p = uint32(value)
+	return nil
+}
