@@ -3,6 +3,7 @@ package replica
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"memfs/store"
 )
@@ -334,10 +335,19 @@ func (t *tree) applyUnbase(id string) {
 func (t *tree) applySent(r *record) {
 	t.sends[r.seq] = Send{Seq: r.seq, Op: Op(r.op), ID: r.id, Path: r.path, SHA: r.sha, Ino: Ino(r.ino), At: when(int64(r.time))}
 	t.nextSeq = max(t.nextSeq, r.seq+1)
-	if n := t.nodes[Ino(r.ino)]; n != nil {
-		n.before = nil // it came to rest empty, and was meant so
+	n := t.nodes[Ino(r.ino)]
+	if n != nil && n.content.size == 0 && r.sha == store.Hash(nil) && n.restsEmpty(int64(r.time)) {
+		n.before = nil
 	}
 }
+
+// emptyRest is how long a file that was emptied must have stayed so to be meant
+// so (R4).
+const emptyRest = 10 * time.Second
+
+// restsEmpty reports whether an emptied file has come to rest. It may have been
+// sent before that, by an explicit sync.
+func (n *node) restsEmpty(now int64) bool { return now-n.written >= int64(emptyRest) }
 
 func (n *node) touch(now int64) { n.mtime, n.ctime = now, now }
 

@@ -108,7 +108,9 @@ func (r *Replica) settleFile(n *node, wanted map[string]struct{}) {
 	case atBase && n.content.hash() == t.bases[id].SHA && t.clean(t.bases[id]):
 		n.since, n.failed = 0, false
 		r.release(n, t.bases[id])
-		delete(t.dirtyFiles, n.ino)
+		if r.meantEmpty(n) {
+			delete(t.dirtyFiles, n.ino)
+		}
 		return
 	case !t.eligible(n):
 		if n.memory == "" {
@@ -124,6 +126,16 @@ func (r *Replica) settleFile(n *node, wanted map[string]struct{}) {
 	if n.memory != "" {
 		wanted[n.memory] = struct{}{}
 	}
+}
+
+// meantEmpty reports whether a file that was emptied and sent so is meant to be
+// empty, and notes it: until it has rested, a kill brings the text before back
+// (R16). It is true for all other files.
+func (r *Replica) meantEmpty(n *node) bool {
+	if n.before == nil || r.closed {
+		return true
+	}
+	return n.restsEmpty(nanos(r.o.Now())) && r.commit(true, record{kind: recSynced, ino: uint64(n.ino)}) == nil
 }
 
 // release lets go of the bytes of a file that the store has, once they are an

@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -26,37 +27,66 @@ func (r *Replica) Unsent() Unsent { return r.Snapshot(nil, nil).unsent() }
 
 func (s Snapshot) unsent() Unsent {
 	var u Unsent
-	edit := func(f *File) {
+	for _, f := range s.edited() {
 		u.Edits = append(u.Edits, f.Path)
 		u.note(f.Changed())
-	}
-	for i := range s.Files {
-		edit(&s.Files[i])
-	}
-	for _, m := range s.Memories {
-		switch {
-		case m.At != nil:
-			edit(m.At)
-		case m.Carrier != nil:
-			edit(m.Carrier)
-		default:
-			u.Deletes = append(u.Deletes, m.Base.Path)
-			u.note(m.Touched)
-		}
 	}
 	for _, stray := range s.Strays {
 		u.Edits = append(u.Edits, stray.Path)
 		u.note(stray.Written)
 	}
-	for _, paths := range []*[]string{&u.Edits, &u.Deletes} {
-		slices.Sort(*paths)
-		*paths = slices.Compact(*paths)
+	for _, m := range s.Memories {
+		if m.At == nil && m.Carrier == nil {
+			u.Deletes = append(u.Deletes, m.Base.Path)
+			u.note(m.Touched)
+		}
 	}
+	slices.Sort(u.Edits)
+	u.Edits = slices.Compact(u.Edits) // a stray may have the path of a file
+	slices.Sort(u.Deletes)
 	return u
+}
+
+// edited are the files that were made, changed or renamed, each once.
+func (s Snapshot) edited() []File {
+	seen := make(map[Ino]bool)
+	var files []File
+	add := func(f *File) {
+		if f != nil && !seen[f.Ino] {
+			seen[f.Ino] = true
+			files = append(files, *f)
+		}
+	}
+	for i := range s.Files {
+		add(&s.Files[i])
+	}
+	for _, m := range s.Memories {
+		add(cmp.Or(m.At, m.Carrier))
+	}
+	return files
 }
 
 func (u *Unsent) note(at time.Time) {
 	if at.After(u.Newest) {
 		u.Newest = at
 	}
+}
+
+// Text is a content that the store may not have.
+type Text struct {
+	Ino  Ino
+	Gen  uint64
+	Path string
+}
+
+// Unsaved are the texts behind Unsent's edits, for Content.
+func (s Snapshot) Unsaved() []Text {
+	var texts []Text
+	for _, f := range s.edited() {
+		texts = append(texts, Text{Ino: f.Ino, Gen: f.Gen, Path: f.Path})
+	}
+	for _, stray := range s.Strays {
+		texts = append(texts, Text{Ino: stray.Ino, Gen: stray.Gen, Path: stray.Path})
+	}
+	return texts
 }
