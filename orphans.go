@@ -10,7 +10,6 @@ import (
 
 	"memfs/fs"
 	"memfs/fs/mountpoint"
-	"memfs/reconcile"
 	"memfs/store"
 	"memfs/store/replica"
 )
@@ -143,35 +142,25 @@ func (o *orphan) waits(unsent replica.Unsent, why string) {
 		zap.String("remedy", "memfs recover push sends them, export saves them, drop discards them"))
 }
 
-// push gives the leftover its pass. It goes where everything is settled;
-// deletes that are held, or not sent by choice, go with it.
+// push sends what is left. Where all is settled it goes, and with it deletes
+// that are held or not sent by choice.
 func (o *orphan) push(ctx context.Context, client store.Client) error {
-	options := o.Options()
-	options.MaxMemories, options.Fetch, options.Log = o.s.o.MaxMemories, reconcile.Fetcher(client), o.s.o.Log
-	r, err := replica.Open(options)
-	if err != nil {
-		return err
-	}
-	if err := r.Ending(); err != nil { // who wants this state waits
-		return errors.Join(err, r.Close())
-	}
 	sync := o.s.o.Sync
-	sync.MaxMemories, sync.Log, sync.NoHydrate = o.s.o.MaxMemories, o.s.o.Log, true
-	report, err := reconcile.Headless(ctx, r, client, sync, false)
-	left := r.Unsent()
-	if err != nil || report.MarkerBad || len(left.Edits) > 0 || len(left.Deletes) > report.HeldDeletes+report.SuppressedDeletes {
-		if ctx.Err() == nil {
-			o.waits(left, "not all of them could be sent")
-		}
-		return errors.Join(err, r.Close())
-	}
-	if len(left.Deletes) > 0 {
+	sync.MaxMemories = o.s.o.MaxMemories
+	got, err := Recover(ctx, o.Leftover, client, RecoverOptions{Sync: sync, Log: o.s.o.Log})
+	switch {
+	case err != nil || ctx.Err() != nil:
+		return err
+	case !got.Settled:
+		o.waits(got.Left, "not all of them could be sent")
+		return nil
+	case len(got.Left.Deletes) > 0:
 		o.log.Warn("deletes that an earlier session held back are discarded", zap.String("code", "orphan_discarded"),
-			zap.Strings("deletes", left.Deletes))
+			zap.Strings("deletes", got.Left.Deletes))
 	}
-	o.log.Info("sent what an earlier session left", zap.String("code", "orphan_sent"), zap.Int("pushed", report.Pushed),
-		zap.Int("deleted", report.Deleted), zap.Int("conflicts", report.Conflicts))
-	return r.Remove()
+	o.log.Info("sent what an earlier session left", zap.String("code", "orphan_sent"), zap.Int("pushed", got.Pushed),
+		zap.Int("deleted", got.Deleted), zap.Int("conflicts", got.Conflicts))
+	return nil
 }
 
 // tidy takes away the dead mount and the directories that the orphan's process

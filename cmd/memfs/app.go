@@ -105,7 +105,7 @@ all sent, 7 mount or state busy.`,
 	set.StringVar(&a.local, "local", "", "use the embedded store in this `directory` instead of the API")
 	flags.ChoiceVar(set, &a.logLevel, "log-level", "info", logging.Levels(), "least severe events that are logged")
 	flags.ChoiceVar(set, &a.logFormat, "log-format", logging.Text, logging.Formats(), "how the log looks, on standard error")
-	root.AddCommand(a.mountCommand(), a.unmountCommand(), a.execCommand(), a.statusCommand(), a.syncCommand(), a.storeCommand(), a.serveCommand(),
+	root.AddCommand(a.mountCommand(), a.unmountCommand(), a.execCommand(), a.statusCommand(), a.syncCommand(), a.recoverCommand(), a.storeCommand(), a.serveCommand(),
 		a.doctorCommand(), a.versionCommand(), a.workerCommand())
 	flags.Describe(root)
 	return root
