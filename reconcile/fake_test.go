@@ -149,7 +149,11 @@ func (f *fake) Get(ctx context.Context, id string) (store.Memory, error) {
 }
 
 func (f *fake) Versions(ctx context.Context, q store.VersionQuery) (store.VersionPage, error) {
-	return serve(ctx, f, fmt.Sprintf("versions limit=%d page=%s", q.Limit, q.Page), func() (store.VersionPage, error) {
+	call := fmt.Sprintf("versions limit=%d page=%s", q.Limit, q.Page)
+	if q.MemoryID != "" {
+		call = "history " + q.MemoryID
+	}
+	return serve(ctx, f, call, func() (store.VersionPage, error) {
 		all := slices.Clone(f.versions)
 		slices.SortStableFunc(all, func(a, b store.Version) int {
 			if c := b.CreatedAt.Compare(a.CreatedAt); c != 0 {
@@ -157,7 +161,9 @@ func (f *fake) Versions(ctx context.Context, q store.VersionQuery) (store.Versio
 			}
 			return strings.Compare(b.ID, a.ID)
 		})
-		all = slices.DeleteFunc(all, func(v store.Version) bool { return v.CreatedAt.Before(q.Since) })
+		all = slices.DeleteFunc(all, func(v store.Version) bool {
+			return v.CreatedAt.Before(q.Since) || q.MemoryID != "" && v.MemoryID != q.MemoryID
+		})
 		size := cmpOr(q.Limit, cmpOr(f.page, store.MaxBasicPage))
 		if q.Full {
 			size = min(size, store.MaxFullPage)
@@ -300,6 +306,18 @@ func (f *fake) put(path, text string) string {
 		panic(err)
 	}
 	return f.write(store.Memory{}, path, []byte(text), store.Created).ID
+}
+
+// redact redacts every version that has the text.
+func (f *fake) redact(text string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i, v := range f.versions {
+		if string(v.Content) == text && f.memories[v.MemoryID].VersionID != v.ID {
+			v.Path, v.Content, v.SHA, v.Size, v.RedactedAt = "", nil, store.SHA{}, 0, f.now()
+			f.versions[i] = v
+		}
+	}
 }
 
 func (f *fake) move(from, to string) {

@@ -45,6 +45,24 @@ type learner struct {
 	asked   time.Time
 	listed  time.Time // when the store was last listed, by the host's clock
 	doubt   bool      // something did not add up
+	// fresh: the store was listed, and redactions are to be looked for.
+	fresh bool
+}
+
+// takeListed reports whether the store was listed since it was last asked.
+func (l *learner) takeListed() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	fresh := l.fresh
+	l.fresh = false
+	return fresh
+}
+
+// putListed takes that back.
+func (l *learner) putListed() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.fresh = true
 }
 
 // own notes a version that this host wrote, so that it is no news when it comes
@@ -117,8 +135,14 @@ func (l *learner) list(ctx context.Context, inFlight map[string]bool, list func(
 		return err
 	}
 	sound := l.view.Put(append(memories, found...)...)
+	for b := range l.bases() {
+		if m, _ := l.view.Get(b.ID); m.VersionID != b.VersionID {
+			l.view.was(b.VersionID, b.ID, b.SHA) // of an earlier process
+		}
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.fresh = true
 	// What does not add up now, changed while it was listed: list again.
 	l.cursor, l.refused, l.listed, l.doubt = cursor, seen == nil, l.now(), !sound
 	maps.Copy(l.seen, seen)

@@ -129,6 +129,7 @@ func (p *passing) run(ctx context.Context) error {
 		return err
 	}
 	p.releaseSends()
+	p.lookForRedactions(ctx)
 	return p.rounds(ctx)
 }
 

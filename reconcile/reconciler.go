@@ -94,6 +94,9 @@ type state struct {
 	// going counts the requests that go on; idle is closed when none do.
 	going int
 	idle  chan struct{}
+	// lookedAt is the last memory that was looked at for redactions, where there
+	// are too many for one time.
+	lookedAt string
 }
 
 type sending struct {

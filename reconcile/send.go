@@ -169,7 +169,7 @@ func (r *Reconciler) send(ctx context.Context, a Action) result {
 	switch {
 	case errors.Is(err, replica.ErrMoved), errors.Is(err, replica.ErrStale):
 		return result{} // changed again: for a later plan
-	case errors.Is(err, store.ErrNotText), errors.Is(err, store.ErrTooLarge):
+	case errors.Is(err, store.ErrNotText), errors.Is(err, store.ErrTooLarge), errors.Is(err, errRedacted):
 		r.refuse(a, err)
 		return result{refused: true}
 	case err != nil:
@@ -196,6 +196,9 @@ func (r *Reconciler) content(a Action) ([]byte, error) {
 	}
 	if store.Hash(text) != a.SHA {
 		return nil, fmt.Errorf("%s: %w", a.Local, replica.ErrMoved)
+	}
+	if err := r.checkRedacted(a.SHA); err != nil {
+		return nil, fmt.Errorf("%s: %w", a.Local, err)
 	}
 	return text, store.CheckContent(text)
 }

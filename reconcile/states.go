@@ -19,8 +19,10 @@ func (r *Reconciler) learnt(m store.Memory) {
 // path was sent, a name (R11).
 func (r *Reconciler) refuse(a Action, err error) {
 	refusal := Refusal{SHA: a.SHA, Name: !a.Content, Reason: err.Error()}
-	if errors.Is(err, store.ErrNotText) {
-		refusal.Reason = store.ErrNotText.Error()
+	for _, ours := range []error{store.ErrNotText, errRedacted} {
+		if errors.Is(err, ours) {
+			refusal.Reason = ours.Error()
+		}
 	}
 	r.mu.Lock()
 	r.state.refused[a.Local] = refusal

@@ -154,6 +154,11 @@ func (t *teller) fetchFailed(path string, err error) {
 	}
 }
 
+func (t *teller) redacted(v store.Version) {
+	t.log.Info("memory version redacted in the store; its text is purged here", zap.String("code", "redacted"),
+		zap.String("memory", v.MemoryID), zap.String("version", v.ID))
+}
+
 func (t *teller) deleted(a Action) {
 	t.log.Info("propagated local deletion", zap.String("code", "deleted"), zap.String("path", a.Local))
 }

@@ -108,6 +108,9 @@ func (l *learner) take(h *findings, first map[string]store.Version, v store.Vers
 		return !known
 	}
 	newest, had := first[v.MemoryID]
+	if had && !known {
+		l.view.was(v.ID, v.MemoryID, v.SHA)
+	}
 	if !had {
 		first[v.MemoryID] = v
 		if !known {

@@ -22,12 +22,15 @@ type View struct {
 	pending map[string]struct{}
 	// hidden counts the memories that cannot be shown (R12).
 	hidden int
+	// former tells what versions held that were heads before, for as long as
+	// such a text may be on this host (R19).
+	former map[string]former
 }
 
 // NewView returns a view of an empty store.
 func NewView() *View {
 	return &View{byID: map[string]store.Memory{}, byPath: map[string]string{}, below: map[string]int{},
-		pending: map[string]struct{}{}}
+		pending: map[string]struct{}{}, former: map[string]former{}}
 }
 
 // Put notes the present state of memories, as one set: paths are freed before
@@ -37,6 +40,9 @@ func (v *View) Put(memories ...store.Memory) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, m := range memories {
+		if old := v.byID[m.ID]; old.VersionID != m.VersionID {
+			v.noteFormer(old.VersionID, old.ID, old.SHA)
+		}
 		v.remove(m.ID)
 	}
 	sound := true
@@ -64,6 +70,8 @@ func (v *View) Put(memories ...store.Memory) bool {
 func (v *View) Gone(id string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	old := v.byID[id]
+	v.noteFormer(old.VersionID, id, old.SHA)
 	v.remove(id)
 	v.pending[id] = struct{}{}
 }
