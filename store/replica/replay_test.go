@@ -205,7 +205,6 @@ func (m *mover) step() {
 // remote puts, moves or drops a memory as a pass would.
 func (m *mover) remote() {
 	w := m.w
-	s := w.Snapshot(nil, nil)
 	var known []Base
 	for b := range w.Bases() {
 		known = append(known, b)
@@ -225,7 +224,7 @@ func (m *mover) remote() {
 		return
 	}
 	b := rapid.SampledFrom(known).Draw(m.rt, "memory")
-	s = w.Snapshot([]string{b.ID}, nil)
+	s := w.Snapshot([]string{b.ID}, nil)
 	at := s.Memories[slices.IndexFunc(s.Memories, func(m Memory) bool { return m.Base.ID == b.ID })].Carrier
 	var ino Ino
 	if at != nil {

@@ -348,7 +348,7 @@ func TestR16_EmptiedFileIsACutOffSave(t *testing.T) {
 	w.kill()
 	assert.Equal(t, "in the store", w.read("/sent"))
 	assert.Equal(t, "only here", w.read("/unsent"))
-	assert.Equal(t, "", w.read("/synced"), "fsync of the empty file means it")
+	assert.Empty(t, w.read("/synced"), "fsync of the empty file means it")
 }
 
 func TestR11_TooLargeIsCutAndHeld(t *testing.T) {

@@ -32,7 +32,7 @@ func (d *Dir) ReadFile(label, name string, limit int64) (content []byte, err err
 	}
 	content = make([]byte, st.Size)
 	n, err := f.ReadAt(label, content, 0)
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		err = nil
 	}
 	return content[:n], err

@@ -102,7 +102,7 @@ func (f *File) ReadAt(label string, p []byte, off int64) (n int, err error) {
 		n, err = f.f.ReadAt(p, off)
 		return err
 	})
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return n, err
 	}
 	return n, f.dir.pathError(KindRead, f.name, err)

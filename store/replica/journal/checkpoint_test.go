@@ -112,7 +112,6 @@ func TestACheckpointBoundsTheSize(t *testing.T) {
 func appending(t *testing.T, j *Journal, snapshot []string, more *[]string, hook func()) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		for i, text := range snapshot {
-			text := text
 			added := fmt.Sprintf("during %d", i)
 			if j.Append([]byte(added), false) == nil {
 				*more = append(*more, added)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -52,7 +53,7 @@ func encodeHeader(h Header, s salt) ([]byte, error) {
 // decodeHeader reads a header and returns its length in the file.
 func decodeHeader(r io.Reader, path string) (Header, salt, int64, error) {
 	fail := func(err error) (Header, salt, int64, error) {
-		if err == io.EOF || err == io.ErrUnexpectedEOF {
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			err = ErrHeader
 		}
 		return Header{}, salt{}, 0, err

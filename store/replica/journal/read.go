@@ -68,12 +68,12 @@ func scan(from io.ReaderAt, size int64, path string, apply func([]byte) error) (
 	in := frames{r: r, salt: s, off: start, end: size}
 	for {
 		payload, err := in.next()
-		switch err {
-		case nil:
-		case errEnd:
+		switch {
+		case err == nil:
+		case errors.Is(err, errEnd):
 			replay.Damaged, err = anyByte(r)
 			return replay, err
-		case errBad:
+		case errors.Is(err, errBad):
 			replay.Damaged = true
 			return replay, nil
 		default:

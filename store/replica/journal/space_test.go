@@ -85,7 +85,7 @@ func TestAnAppendThatFailsHalfWayLeavesNothing(t *testing.T) {
 			faults.Add(disktest.Rule{Label: labelAppend, Times: 1, Fault: disk.Fault{Short: written, Err: cause}})
 			err := j.Append([]byte(strings.Repeat("x", 100)), false)
 			require.ErrorIs(t, err, cause)
-			require.Equal(t, cause != syscall.EIO, errors.Is(err, ErrNoSpace))
+			require.Equal(t, !errors.Is(cause, syscall.EIO), errors.Is(err, ErrNoSpace))
 			require.NotErrorIs(t, err, ErrBroken)
 			requireReplay(t, dir, "before")
 			appendAll(t, j, "after") // shorter than what failed
