@@ -140,6 +140,7 @@ func Attach(ctx context.Context, o Options, stores []Store) (*Session, error) {
 	besideCtx, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
 	s.beside.Go(func() { s.orphans(besideCtx) })
+	s.beside.Go(func() { s.expire(besideCtx) })
 	return s, nil
 }
 
