@@ -5,6 +5,7 @@ package crash
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
@@ -44,13 +45,58 @@ func newHost(t *testing.T) *host {
 	s := startServer(t)
 	info, err := s.api.CreateStore(t.Context(), "notes", "")
 	require.NoError(t, err)
-	h := &host{t: t, dir: dir, server: s, store: info.ID, mnt: filepath.Join(dir, "mnt")}
-	t.Cleanup(func() {
-		for h.mounts() > 0 { // of a memfs that was killed last
-			require.NoError(t, unix.Unmount(h.mnt, unix.MNT_DETACH))
+	h := &host{t: t, dir: dir, server: s, store: info.ID}
+	return h.beside("mnt")
+}
+
+// beside is the same host, for another mount path.
+func (h *host) beside(name string) *host {
+	other := *h
+	other.mnt = filepath.Join(h.dir, name)
+	h.t.Cleanup(func() {
+		for other.mounts() > 0 { // of a memfs that was killed last
+			require.NoError(h.t, unix.Unmount(other.mnt, unix.MNT_DETACH))
 		}
 	})
-	return h
+	return &other
+}
+
+// leftovers counts the replicas in the state directory.
+func (h *host) leftovers() int {
+	h.t.Helper()
+	names, err := os.ReadDir(filepath.Join(h.state(), "replicas"))
+	require.NoError(h.t, err)
+	return len(names)
+}
+
+// logged are the events with this code, oldest first.
+func (h *host) logged(code string) []map[string]any {
+	h.t.Helper()
+	var events []map[string]any
+	for line := range strings.Lines(h.log()) {
+		var event map[string]any
+		if json.Unmarshal([]byte(line), &event) == nil && event["code"] == code {
+			events = append(events, event)
+		}
+	}
+	return events
+}
+
+// sync runs a pass and requires that it succeeds.
+func (h *host) sync() {
+	h.t.Helper()
+	code, _, stderr := h.run("sync", h.mnt)
+	require.Zero(h.t, code, "%s\n%s", stderr, tail(h.log()))
+}
+
+// texts are what the store has, by path.
+func (h *host) texts() map[string]string {
+	h.t.Helper()
+	texts := map[string]string{}
+	for path, m := range h.stored() {
+		texts[path] = string(m.Content)
+	}
+	return texts
 }
 
 func (h *host) state() string                   { return filepath.Join(h.dir, "state") }
@@ -99,7 +145,13 @@ type process struct {
 // start starts memfs and waits until the mount answers.
 func (h *host) start() *process {
 	h.t.Helper()
-	p, err := h.tryStart(append([]string{"mount", h.store + ":" + h.mnt, "--sync-interval", "1"}, h.args...)...)
+	return h.startAs(h.store + ":" + h.mnt)
+}
+
+// startAs is start with another store specification.
+func (h *host) startAs(spec string) *process {
+	h.t.Helper()
+	p, err := h.tryStart(append([]string{"mount", spec, "--sync-interval", "1"}, h.args...)...)
 	require.NoError(h.t, err, h.log())
 	return p
 }
@@ -170,4 +222,12 @@ func write(t *testing.T, path, text string) {
 func eventually(t *testing.T, what string, f func() bool) {
 	t.Helper()
 	require.Eventually(t, f, 20*time.Second, 20*time.Millisecond, what)
+}
+
+// update changes a memory from the store's side.
+func (h *host) update(id string, expect store.SHA, text string) {
+	h.t.Helper()
+	content := []byte(text)
+	_, err := h.client().Update(context.Background(), id, store.Update{Content: &content, Expect: expect})
+	require.NoError(h.t, err)
 }

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -96,11 +97,11 @@ func (l *loop) work(p *process) {
 	syncs := l.rng.IntN(3)
 	switch l.rng.IntN(8) {
 	case 0, 1, 2, 3: // killed while the answer to a request is awaited
-		apply := []func(func()){atOnce, atOnce, never, l.h.server.later(50 * time.Millisecond), l.h.server.later(2 * time.Second)}
+		apply := []func(*http.Request, []byte, func()){atOnce, atOnce, never, l.h.server.later(50 * time.Millisecond), l.h.server.later(2 * time.Second)}
 		l.h.server.set(&trap{skip: l.rng.IntN(6), sprung: gone, apply: pick(l.rng, apply)})
 		patience, syncs = patience+time.Second, 5
 	case 4: // an answer is lost, and memfs lives on for a while
-		l.h.server.set(&trap{skip: l.rng.IntN(4), apply: pick(l.rng, []func(func()){atOnce, never})})
+		l.h.server.set(&trap{skip: l.rng.IntN(4), apply: pick(l.rng, []func(*http.Request, []byte, func()){atOnce, never})})
 		patience, syncs = patience+time.Second, 5
 	case 5:
 		patience += 2500 * time.Millisecond

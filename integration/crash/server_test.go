@@ -34,18 +34,23 @@ type server struct {
 // observer is the credential of the test's own requests, which no trap takes.
 const observer = "crash-test"
 
-// trap takes one of the next changing requests of memfs. It gets no answer.
+// trap takes changing requests of memfs. They get no answer, unless they are
+// only slow.
 type trap struct {
-	// skip lets so many pass first.
+	// skip lets so many pass first; all takes every one after that, not only
+	// the first.
 	skip int
+	all  bool
+	// apply carries the request out, or not: at once, or later.
+	apply func(r *http.Request, body []byte, do func())
 	// sprung is called while memfs waits for the answer; nil is nothing.
 	sprung func()
-	// apply carries the request out, or not: at once, or later.
-	apply func(do func())
+	// slow is how long the answer takes; 0 means that there is none.
+	slow time.Duration
 }
 
-func atOnce(do func()) { do() }
-func never(func())     {}
+func atOnce(_ *http.Request, _ []byte, do func()) { do() }
+func never(*http.Request, []byte, func())         {}
 
 func startServer(t *testing.T) *server {
 	backend, err := local.Open(filepath.Join(t.TempDir(), "stores"), local.Options{})
@@ -86,7 +91,9 @@ func (s *server) take(r *http.Request) *trap {
 		tr.skip--
 		return nil
 	}
-	s.trap = nil
+	if !tr.all {
+		s.trap = nil
+	}
 	return tr
 }
 
@@ -101,7 +108,13 @@ func (s *server) trapped(h http.Handler) http.Handler {
 		if err != nil {
 			panic(http.ErrAbortHandler)
 		}
-		tr.apply(func() {
+		if tr.slow > 0 {
+			time.Sleep(tr.slow)
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			h.ServeHTTP(w, r)
+			return
+		}
+		tr.apply(r, body, func() {
 			whole := r.Clone(context.WithoutCancel(r.Context()))
 			whole.Body = io.NopCloser(bytes.NewReader(body))
 			h.ServeHTTP(httptest.NewRecorder(), whole)
@@ -114,8 +127,8 @@ func (s *server) trapped(h http.Handler) http.Handler {
 }
 
 // later carries a request out after a while, as a slow network does.
-func (s *server) later(after time.Duration) func(do func()) {
-	return func(do func()) {
+func (s *server) later(after time.Duration) func(*http.Request, []byte, func()) {
+	return func(_ *http.Request, _ []byte, do func()) {
 		s.late.Go(func() {
 			time.Sleep(after)
 			do()
