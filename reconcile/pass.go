@@ -58,8 +58,8 @@ func (r *Reconciler) Pass(ctx context.Context, o PassOptions) (Report, error) {
 	defer p.end()
 	before := r.count.Load()
 	err = p.run(ctx)
-	p.finish(ctx, err)
 	p.report.Requests = int(r.count.Load() - before)
+	p.finish(ctx, err)
 	p.report.Ended = time.Now()
 	r.record(p.report, err)
 	return p.report, err

@@ -63,8 +63,9 @@ func (x *exchange) classify(err error) error {
 		// The decoder's own error may quote the answer, so it is left out.
 		return fmt.Errorf("%w: status %d with a body that is not the API's JSON", store.ErrProtocol, x.status)
 	default:
-		// Nothing was sent: the SDK found no credential it could use.
-		return fmt.Errorf("%w: %w", store.ErrUnauthorized, err)
+		// Nothing was sent: the SDK found no credential it could use, and says so
+		// in a dozen lines.
+		return fmt.Errorf("%w: none was found that could be sent", store.ErrUnauthorized)
 	}
 }
 
