@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -221,7 +222,11 @@ func (a *app) workerRun(s workerSettings, watch bool) error {
 		}()
 		signals = either(signals, ends)
 	}
-	return worker.Serve(c, item, signals)
+	err = worker.Serve(c, item, signals)
+	if watch && err != nil {
+		err = exitcode.With(exitcode.Of(err), errors.New("")) // the log has it, and worker poll says it once more
+	}
+	return err
 }
 
 // either passes on what comes from both.

@@ -26,6 +26,8 @@ type host struct {
 	dir string // everything is in it
 	url string
 	api *claude.API
+	// wire sees every request.
+	wire *wire
 	// mounts is the parent of mount paths.
 	mounts string
 }
@@ -43,7 +45,8 @@ func newHost(t *testing.T, o local.Options) *host {
 	o.MountRoot = h.mounts
 	h.Server, err = local.Open(h.path("stores"), o)
 	require.NoError(t, err)
-	web := httptest.NewServer(h.Handler())
+	h.wire = &wire{next: h.Handler()}
+	web := httptest.NewServer(h.wire)
 	h.url = web.URL
 	h.api, err = claude.New(claude.Config{BaseURL: h.url, Credential: "an API key", HTTPClient: &http.Client{Transport: &http.Transport{}}})
 	require.NoError(t, err)
@@ -131,13 +134,28 @@ func (h *host) do(x *local.Session, c local.ToolCall) string {
 	a, err := x.Call(h.within(), c)
 	require.NoError(h.t, err)
 	require.False(h.t, a.Error, a.Text)
-	return a.Text
+	return strings.TrimSpace(a.Text)
 }
 
 // stopped waits until nobody serves the session any more.
 func (h *host) stopped(x *local.Session) {
 	h.t.Helper()
 	require.NoError(h.t, x.WaitWork(h.within(), "stopped"), "the work item was not stopped")
+}
+
+// interrupt sends the session a user.interrupt, which queues it again.
+func (h *host) interrupt(x *local.Session) {
+	h.t.Helper()
+	body := strings.NewReader(`{"events":[{"type":"user.interrupt"}]}`)
+	req, err := http.NewRequestWithContext(h.t.Context(), http.MethodPost, h.url+"/v1/sessions/"+x.ID()+"/events", body)
+	require.NoError(h.t, err)
+	req.Header.Set("x-api-key", "an API key")
+	req.Header.Set("anthropic-beta", "managed-agents-2026-04-01")
+	req.Header.Set("Content-Type", "application/json")
+	res, err := new(http.Client).Do(req)
+	require.NoError(h.t, err)
+	require.NoError(h.t, res.Body.Close())
+	require.Equal(h.t, http.StatusOK, res.StatusCode)
 }
 
 // texts are the answers of a session, with errors marked.
@@ -169,9 +187,8 @@ func edit(path, old, text string) local.ToolCall {
 	return local.ToolCall{Name: "edit", Input: map[string]any{"file_path": path, "old_string": old, "new_string": text}}
 }
 
-// nothingLeft fails the test for a mount or directory that a worker left, and
-// takes the mounts away.
-func (h *host) nothingLeft() {
+// nothingMounted fails the test for a mount that a worker left.
+func (h *host) nothingMounted() {
 	h.t.Helper()
 	mounts, err := fs.Mounts()
 	assert.NoError(h.t, err)
@@ -181,5 +198,25 @@ func (h *host) nothingLeft() {
 			assert.NoError(h.t, fs.Detach(m.Path))
 		}
 	}
+}
+
+// nothingLeft fails the test for anything that a worker left.
+func (h *host) nothingLeft() {
+	h.t.Helper()
+	h.nothingMounted()
 	assert.NoDirExists(h.t, h.mounts, "directories of mounts were left")
+	assert.Empty(h.t, processes(), "processes were left")
+}
+
+// stateFiles are the files in the state directory.
+func (h *host) stateFiles() []string {
+	h.t.Helper()
+	var files []string
+	require.NoError(h.t, filepath.WalkDir(h.path("state"), func(path string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			files = append(files, path)
+		}
+		return err
+	}))
+	return files
 }

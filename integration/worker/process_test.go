@@ -3,8 +3,11 @@ package worker_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -46,6 +49,9 @@ func (h *host) command(args ...string) *exec.Cmd {
 	c.Env, c.Dir = h.environment(), h.dir
 	return c
 }
+
+// shell is a command of the host's operator.
+func (h *host) shell(command string) *exec.Cmd { return exec.Command("sh", "-c", command) }
 
 func (h *host) run(c *exec.Cmd) *worker {
 	h.t.Helper()
@@ -96,16 +102,46 @@ func (w *worker) kill() {
 // says fails the test unless there is a line in the log with all of words.
 func (w *worker) says(words ...string) {
 	w.h.t.Helper()
-	for line := range strings.Lines(w.log.String()) {
-		found := true
-		for _, word := range words {
-			found = found && strings.Contains(line, word)
-		}
-		if found {
-			return
+	assert.True(w.h.t, w.log.has(words...), "the log does not say %q:\n%s", words, w.log)
+}
+
+// eventually waits until the log has a line with all of words.
+func (w *worker) eventually(words ...string) {
+	w.h.t.Helper()
+	require.Eventually(w.h.t, func() bool { return w.log.has(words...) }, time.Minute, 10*time.Millisecond, "the log never says %q", words)
+}
+
+// processes are those that run memfs.
+func processes() []int {
+	var pids []int
+	links, _ := filepath.Glob("/proc/[0-9]*/exe")
+	for _, link := range links {
+		if path, err := os.Readlink(link); err == nil && path == program {
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(link)))
+			pids = append(pids, pid)
 		}
 	}
-	assert.Fail(w.h.t, "the log does not say", "%q in\n%s", words, w.log.String())
+	return pids
+}
+
+// serving is the process that serves a session.
+func (w *worker) serving() int {
+	w.h.t.Helper()
+	for _, other := range processes() {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", other))
+		if err != nil {
+			continue
+		}
+		var state string
+		var parent int
+		_, err = fmt.Sscan(string(stat[bytes.LastIndexByte(stat, ')')+1:]), &state, &parent)
+		require.NoError(w.h.t, err)
+		if parent == w.command.Process.Pid {
+			return other
+		}
+	}
+	require.Fail(w.h.t, "no session is served")
+	return 0
 }
 
 // logbook is what a worker writes. It is safe for concurrent use.
@@ -134,4 +170,18 @@ func exitCode(c *exec.Cmd) (int, string) {
 		return -1, err.Error()
 	}
 	return c.ProcessState.ExitCode(), string(out)
+}
+
+// has reports whether one line has all of words.
+func (l *logbook) has(words ...string) bool {
+	for line := range strings.Lines(l.String()) {
+		found := true
+		for _, word := range words {
+			found = found && strings.Contains(line, word)
+		}
+		if found {
+			return true
+		}
+	}
+	return false
 }

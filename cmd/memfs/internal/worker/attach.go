@@ -34,7 +34,7 @@ func (s *serving) attach(ctx context.Context, session *anthropic.BetaManagedAgen
 	attachments, err := claude.Attachments(session)
 	switch {
 	case err != nil:
-		return nil, s.failed(ctx, err, nil)
+		return nil, s.failed(ctx, fault{err, "bad_session", "the session names a path that nothing may be mounted at: create the session anew"}, nil)
 	case len(attachments) == 0:
 		s.log.Debug("memory stores disabled for this item")
 		return nil, nil
@@ -47,13 +47,13 @@ func (s *serving) attach(ctx context.Context, session *anthropic.BetaManagedAgen
 	}
 	stores, err := s.stores(attachments)
 	if err != nil {
-		return nil, s.failed(ctx, err, nil)
+		return nil, s.failed(ctx, fault{err, "paths_collide", "give one of the stores another name and create the session anew"}, nil)
 	}
 	o := s.c.Attach
 	o.Endpoint, o.Session, o.Log, o.Sync.Log = s.c.BaseURL, s.item.SessionID, s.log, s.log
 	attached, err := memfs.Attach(ctx, o, stores)
 	if err != nil {
-		return nil, s.failed(ctx, err, stores)
+		return nil, s.failed(ctx, explain(err), stores)
 	}
 	for _, st := range stores {
 		s.log.Info("memory store attached", zap.String("store", st.Info.ID), zap.String("path", st.Path), zap.Bool("read_only", st.Reader != nil))
@@ -79,7 +79,7 @@ func (s *serving) stores(attachments []claude.Attachment) ([]memfs.Store, error)
 	if err != nil {
 		return nil, err
 	}
-	stores := make([]memfs.Store, len(attachments))
+	stores := make([]memfs.Store, len(infos))
 	for i, info := range infos {
 		stores[i] = memfs.Store{Info: info, Path: paths[i]}
 		if specs[i].ReadOnly {
@@ -93,14 +93,13 @@ func (s *serving) stores(attachments []claude.Attachment) ([]memfs.Store, error)
 
 // failed says why a session cannot have its stores, in the official worker's
 // words and with what to do.
-func (s *serving) failed(ctx context.Context, err error, stores []memfs.Store) error {
+func (s *serving) failed(ctx context.Context, f fault, stores []memfs.Store) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	f := explain(err)
 	fields := []zap.Field{zap.String("code", f.code)}
 	for _, st := range stores {
-		if strings.HasPrefix(err.Error(), "store "+st.Info.ID+":") {
+		if strings.Contains(f.err.Error(), "store "+st.Info.ID+":") {
 			fields = append(fields, zap.String("store", st.Info.ID), zap.String("path", st.Path))
 		}
 	}
@@ -143,6 +142,6 @@ func explain(err error) fault {
 	case exitcode.Of(err) == exitcode.Unreachable:
 		return fault{err, "unreachable", "check the network and ANTHROPIC_BASE_URL"}
 	default:
-		return fault{err, "attach_failed", "the error says what failed"}
+		return fault{err, "attach_failed", "see the error; memfs doctor looks at this host"}
 	}
 }
