@@ -113,3 +113,49 @@ func BenchmarkApply(b *testing.B) {
 		})
 	}
 }
+
+func BenchmarkWriteLarge(b *testing.B) {
+	r, text, zero := benchReplica(b, 100), make([]byte, 100_000), int64(0)
+	ctx := context.Background()
+	a, err := r.Create(Root, "note.md", 0o600, 0, 0)
+	require.NoError(b, err)
+	for b.Loop() {
+		if _, err := r.Setattr(ctx, a.Ino, SetAttr{Size: &zero}); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := r.Write(ctx, a.Ino, text, 0); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkStatus is what status and a pass that pulled ask for.
+func BenchmarkStatus(b *testing.B) {
+	r := benchReplica(b, 10_000)
+	b.Run("status", func(b *testing.B) {
+		for b.Loop() {
+			if r.Status().Remote != 10_000 {
+				b.Fatal()
+			}
+		}
+	})
+	b.Run("unfetched", func(b *testing.B) {
+		for b.Loop() {
+			if len(r.Unfetched(0)) != 10_000 {
+				b.Fatal()
+			}
+		}
+	})
+	b.Run("snapshot", func(b *testing.B) {
+		for b.Loop() {
+			r.Snapshot(nil, nil)
+		}
+	})
+	b.Run("checkpoint", func(b *testing.B) {
+		for b.Loop() {
+			if err := r.Checkpoint(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

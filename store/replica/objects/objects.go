@@ -38,6 +38,8 @@ type Store struct {
 	// touched are the objects put while a sweep runs; nil while none does.
 	touched map[store.SHA]bool
 
+	index *index
+
 	syncing  sync.Mutex // one Sync at a time
 	sweeping sync.Mutex // one Sweep at a time
 }
@@ -56,7 +58,11 @@ func Open(dir *disk.Dir) (*Store, error) {
 	if err := dir.RemoveTemps(labelRemove, 0); err != nil {
 		return nil, fmt.Errorf("open objects: %w", err)
 	}
-	return &Store{dir: dir, whole: map[store.SHA]state{}}, nil
+	names, err := dir.List(labelList)
+	if err != nil {
+		return nil, fmt.Errorf("open objects: %w", err)
+	}
+	return &Store{dir: dir, whole: map[store.SHA]state{}, index: newIndex(names)}, nil
 }
 
 // Put keeps content, whose hash is sha. It survives the end of the process,
@@ -76,6 +82,7 @@ func (s *Store) put(sha store.SHA, content []byte, as state) error {
 			return fmt.Errorf("keep content %s: %w", sha, err)
 		}
 	}
+	s.index.set(sha, true)
 	s.mark(sha, as)
 	return nil
 }
@@ -125,11 +132,25 @@ func (s *Store) Get(sha store.SHA) ([]byte, error) {
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+		s.missed(sha)
 		return nil, fmt.Errorf("content %s: %w", sha, ErrMissing)
 	case err != nil:
 		return nil, fmt.Errorf("content %s: %w: %w", sha, ErrMissing, err)
 	}
 	return content, nil
+}
+
+// missed corrects what Has says of an object that somebody wiped.
+func (s *Store) missed(sha store.SHA) {
+	if !s.index.has(sha) {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	// Once more: it may have been put anew meanwhile.
+	if there, err := s.dir.Exists(labelGet, sha.String()); err == nil && !there {
+		s.index.set(sha, false)
+	}
 }
 
 var errDamaged = errors.New("it is damaged")
@@ -142,11 +163,10 @@ func (s *Store) read(sha store.SHA) ([]byte, error) {
 	return content, err
 }
 
-// Has reports whether something has the object's name; only Get verifies it.
-func (s *Store) Has(sha store.SHA) bool {
-	ok, err := s.dir.Exists(labelGet, sha.String())
-	return ok && err == nil
-}
+// Has reports whether something has the object's name, as far as this process
+// knows, and costs nothing; only Get verifies it, and notices where somebody
+// wiped it.
+func (s *Store) Has(sha store.SHA) bool { return s.index.has(sha) }
 
 // Remove removes an object if it is here.
 func (s *Store) Remove(sha store.SHA) error {
@@ -158,6 +178,7 @@ func (s *Store) Remove(sha store.SHA) error {
 // remove needs mu.
 func (s *Store) remove(sha store.SHA) error {
 	delete(s.whole, sha)
+	s.index.set(sha, false)
 	err := s.dir.Remove(labelRemove, sha.String())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove content %s: %w", sha, err)

@@ -67,6 +67,29 @@ func TestPutAndGet(t *testing.T) {
 	assert.NoError(t, s.Remove(sha))
 }
 
+func TestHasAsksTheDiskOnlyOnce(t *testing.T) {
+	s, faults, path := open(t)
+	sha := put(t, s, "text")
+	before := len(faults.Seen("", ""))
+	assert.True(t, s.Has(sha))
+	assert.False(t, s.Has(store.Hash([]byte("never put"))))
+	assert.Len(t, faults.Seen("", ""), before)
+
+	dir, err := disk.Open(path, nil)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, dir.Close()) }()
+	again, err := objects.Open(dir)
+	require.NoError(t, err)
+	assert.True(t, again.Has(sha), "from an earlier process")
+
+	require.NoError(t, os.Remove(filepath.Join(path, sha.String())))
+	requireMissing(t, s, sha)
+	assert.False(t, s.Has(sha), "wiped by somebody")
+	requireText(t, s, put(t, s, "text"), "text")
+	require.NoError(t, s.Remove(sha))
+	assert.False(t, s.Has(sha))
+}
+
 func TestPuttingWhatIsHereWritesNothing(t *testing.T) {
 	s, faults, path := open(t)
 	put(t, s, "text")
