@@ -40,6 +40,9 @@ type learner struct {
 	// query can reach.
 	seen   map[string]time.Time
 	cursor time.Time // the newest server time; never the host's
+	// before is what cursor was when the last listing began: what is older, the
+	// listing has.
+	before time.Time
 	// refused: the store did not answer a versions query for us, at asked.
 	refused bool
 	asked   time.Time
@@ -75,6 +78,21 @@ func (l *learner) own(version string, at time.Time) {
 	if at.Before(l.cursor.Add(-overlap)) {
 		l.doubt = true
 	}
+}
+
+// knows reports whether a version is no news: it was seen, or the listing had
+// it. What was written while the listing was read is news, even if the listing
+// happened to have it, since other changes of that time it may lack.
+func (l *learner) knows(v store.Version) bool {
+	l.mu.Lock()
+	_, seen := l.seen[v.ID]
+	listed := v.CreatedAt.Before(l.before)
+	l.mu.Unlock()
+	if seen || !listed {
+		return seen
+	}
+	m, viewed := l.view.Get(v.MemoryID)
+	return viewed && m.VersionID == v.ID
 }
 
 // distrust has the next learn list the whole store.
@@ -144,7 +162,7 @@ func (l *learner) list(ctx context.Context, inFlight map[string]bool, list func(
 	defer l.mu.Unlock()
 	l.fresh = true
 	// What does not add up now, changed while it was listed: list again.
-	l.cursor, l.refused, l.listed, l.doubt = cursor, seen == nil, l.now(), !sound
+	l.cursor, l.before, l.refused, l.listed, l.doubt = cursor, cursor, seen == nil, l.now(), !sound
 	maps.Copy(l.seen, seen)
 	return nil
 }

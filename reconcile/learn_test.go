@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -89,6 +90,42 @@ func TestR5_TheHostsClockIsOfNoConsequence(t *testing.T) {
 			require.Equal(t, "theirs", b.read("/f"))
 		})
 	}
+}
+
+func TestR5_WhatTheListingHadIsNoNews(t *testing.T) {
+	withBench(t, func(b *bench) {
+		b.page = 10
+		for i := range 100 {
+			b.put(fmt.Sprint("/", i), "written within a minute")
+		}
+	}, func(b *bench) {
+		b.put("/5", "new")
+		require.Equal(t, []string{"versions limit=0 page=", "versions limit=0 page=memver_000092"}, b.passed(),
+			"a page with the news and one without, and not ten and a listing")
+		require.Equal(t, "new", b.read("/5"))
+	})
+}
+
+func TestR5_WhatTheListingMissedIsFoundBehindWhatItSaw(t *testing.T) {
+	withBench(t, func(b *bench) {
+		b.page = 10
+		for i := range 40 {
+			b.put(fmt.Sprintf("/%02d", i), "old")
+		}
+		var requests atomic.Int32
+		b.before = func(call string) error {
+			if requests.Add(1) == 3 { // of versions, and the first of the listing
+				for i := range 40 {
+					b.put(fmt.Sprintf("/%02d", i), "new")
+				}
+			}
+			return nil
+		}
+	}, func(b *bench) {
+		require.Equal(t, "old", b.read("/05"))
+		b.passed()
+		b.converged()
+	})
 }
 
 func TestR5_VersionsRefusedMeansListing(t *testing.T) {

@@ -97,9 +97,7 @@ func (l *learner) take(h *findings, first map[string]store.Version, v store.Vers
 	if _, twice := h.read[v.ID]; twice {
 		return false
 	}
-	l.mu.Lock()
-	_, known := l.seen[v.ID]
-	l.mu.Unlock()
+	known := l.knows(v)
 	h.read[v.ID] = v.CreatedAt
 	if v.CreatedAt.After(h.latest) {
 		h.latest = v.CreatedAt
