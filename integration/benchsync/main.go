@@ -22,6 +22,8 @@ type config struct {
 	latency  string
 	memories int
 	passes   int
+	only     string
+	profile  string
 	rename   bool
 }
 
@@ -35,6 +37,8 @@ func main() {
 	flag.StringVar(&c.latency, "latency", "20ms,100ms", "what each request takes longer; several are measured one after the other")
 	flag.IntVar(&c.memories, "memories", 2000, "how many memories the store has, at least 600")
 	flag.IntVar(&c.passes, "passes", 3, "how many passes of each kind are made; the median counts")
+	flag.StringVar(&c.only, "only", "official,memfs", "the peers to measure")
+	flag.StringVar(&c.profile, "profile", "", "file to write a CPU profile of the last memfs process to")
 	flag.BoolVar(&c.rename, "rename", true, "measure the rename, too")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -53,6 +57,9 @@ func exit(err error) {
 func run(ctx context.Context, c config) (err error) {
 	if c.memories < moved+100 {
 		return fmt.Errorf("%d memories are not enough", c.memories)
+	}
+	if err := os.Setenv(profileEnv, c.profile); err != nil {
+		return err
 	}
 	top, err := os.MkdirTemp(c.dir, "benchsync-")
 	if err != nil {
@@ -81,7 +88,7 @@ func run(ctx context.Context, c config) (err error) {
 		if !c.rename {
 			continue
 		}
-		if err := compareRename(ctx, rep, templates[big.name], top, latency); err != nil {
+		if err := compareRename(ctx, c, rep, templates[big.name], top, latency); err != nil {
 			return fmt.Errorf("%s, %s: %w", big.name, latency, err)
 		}
 	}
@@ -95,7 +102,7 @@ func run(ctx context.Context, c config) (err error) {
 
 func compare(ctx context.Context, c config, rep *report, t template, top string, latency time.Duration) error {
 	both := map[string]measured{official: {}, ours: {}}
-	for _, what := range []string{official, ours} {
+	for what := range strings.SplitSeq(c.only, ",") {
 		if err := measureStart(t, what, top, latency, both[what]); err != nil {
 			return fmt.Errorf("%s: start: %w", what, err)
 		}
@@ -107,9 +114,9 @@ func compare(ctx context.Context, c config, rep *report, t template, top string,
 	return nil
 }
 
-func compareRename(ctx context.Context, rep *report, t template, top string, latency time.Duration) error {
+func compareRename(ctx context.Context, c config, rep *report, t template, top string, latency time.Duration) error {
 	both := map[string]measured{official: {}, ours: {}}
-	for _, what := range []string{official, ours} {
+	for what := range strings.SplitSeq(c.only, ",") {
 		after, err := measureRename(ctx, t, what, top, latency, both[what])
 		if err != nil {
 			return fmt.Errorf("%s: rename: %w", what, err)

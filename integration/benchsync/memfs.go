@@ -20,7 +20,7 @@ import (
 // never is an interval at which there are no passes but those ordered.
 const never = time.Hour
 
-// profileEnv names a file for a CPU profile of the memfs process.
+// profileEnv is the variable that names a file for a CPU profile of the process.
 const profileEnv = "BENCHSYNC_PROFILE"
 
 func memfsMain() error {
@@ -72,9 +72,10 @@ func (m *memfsPeer) pass() error {
 	return err
 }
 
+// await looks rarely: a look at the state costs a look at every file.
 func (m *memfsPeer) await() error {
 	for m.session.Status()[0].Remote > 0 {
-		time.Sleep(5 * time.Millisecond)
+		time.Sleep(50 * time.Millisecond)
 	}
 	return nil
 }

@@ -44,7 +44,9 @@ func newReport() *report {
 
 func (r *report) finish() { r.Took, r.LoadAfter = time.Since(r.Began).Seconds(), loadAverage() }
 
-func (r *report) note(format string, args ...any) { r.Notes = append(r.Notes, fmt.Sprintf(format, args...)) }
+func (r *report) note(format string, args ...any) {
+	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
+}
 
 func (r *report) add(s shape, latency time.Duration, both map[string]measured, rows ...string) {
 	for _, row := range rows {
