@@ -152,16 +152,39 @@ func (r *Replica) snapshotRecords() (iter.Seq[[]byte], map[store.SHA]struct{}, e
 		w.add(record{kind: recSent, seq: s.Seq, op: uint64(s.Op), id: s.ID, path: s.Path, sha: s.SHA, ino: uint64(s.Ino), time: uint64(nanos(s.At))})
 	}
 	w.times(t.root)
+	w.flush()
 	return slices.Values(w.payloads), used, nil
 }
 
+// snapshotPayload is about how large the payloads of a checkpoint are: many
+// records share one, since everybody waits while they are made.
+const snapshotPayload = 64 << 10
+
 // snapshotWriter makes the payloads of a checkpoint.
 type snapshotWriter struct {
+	payload  []byte
 	payloads [][]byte
 	used     map[store.SHA]struct{}
 }
 
-func (w *snapshotWriter) add(records ...record) { w.payloads = append(w.payloads, encode(records...)) }
+func (w *snapshotWriter) add(r record) {
+	if w.payload == nil {
+		w.payload = make([]byte, 0, snapshotPayload+snapshotPayload/8)
+	}
+	c := codec{out: w.payload}
+	r.fields(&c)
+	w.payload = c.out
+	if len(w.payload) >= snapshotPayload {
+		w.flush()
+	}
+}
+
+func (w *snapshotWriter) flush() {
+	if len(w.payload) > 0 {
+		w.payloads = append(w.payloads, w.payload)
+		w.payload = nil
+	}
+}
 
 // node writes a node and all below it, parents first.
 func (w *snapshotWriter) node(n *node) {

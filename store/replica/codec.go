@@ -36,6 +36,18 @@ func (c *codec) uint(p *uint64) {
 	*p, c.in = v, c.in[n:]
 }
 
+func (c *codec) uints(fields ...*uint64) {
+	for _, p := range fields {
+		c.uint(p)
+	}
+}
+
+func (c *codec) texts(fields ...*string) {
+	for _, p := range fields {
+		c.text(p)
+	}
+}
+
 func (c *codec) text(p *string) {
 	if c.reading {
 		*p = string(c.take())

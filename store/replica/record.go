@@ -78,65 +78,59 @@ func (r *record) fields(c *codec) {
 	c.uint((*uint64)(&r.kind))
 	switch r.kind {
 	case recNode:
-		each(c.uint, &r.ino, &r.parent, &r.flags, &r.mode, &r.uid, &r.gid, &r.atime, &r.mtime, &r.ctime, &r.btime)
+		c.uints(&r.ino, &r.parent, &r.flags, &r.mode, &r.uid, &r.gid, &r.atime, &r.mtime, &r.ctime, &r.btime)
 		c.text(&r.name)
 	case recWrite:
-		each(c.uint, &r.ino, &r.off, &r.time)
+		c.uints(&r.ino, &r.off, &r.time)
 		c.bytes(&r.data)
 	case recTruncate:
-		each(c.uint, &r.ino, &r.size, &r.time)
+		c.uints(&r.ino, &r.size, &r.time)
 	case recAttr:
-		each(c.uint, &r.ino, &r.mode, &r.uid, &r.gid, &r.atime, &r.mtime, &r.ctime)
+		c.uints(&r.ino, &r.mode, &r.uid, &r.gid, &r.atime, &r.mtime, &r.ctime)
 	case recUnlink:
-		each(c.uint, &r.parent, &r.time)
+		c.uints(&r.parent, &r.time)
 		c.text(&r.name)
 	case recRename:
-		each(c.uint, &r.parent, &r.newParent, &r.time)
-		each(c.text, &r.name, &r.newName)
+		c.uints(&r.parent, &r.newParent, &r.time)
+		c.texts(&r.name, &r.newName)
 	case recContent, recBefore:
-		each(c.uint, &r.ino, &r.size, &r.flags)
+		c.uints(&r.ino, &r.size, &r.flags)
 		c.sha(&r.sha)
-		each(c.text, &r.id, &r.version)
+		c.texts(&r.id, &r.version)
 	case recDetach:
-		each(c.uint, &r.ino, &r.time)
+		c.uints(&r.ino, &r.time)
 	case recCarry:
 		c.uint(&r.ino)
 		c.text(&r.id)
 	case recBase:
-		each(c.text, &r.id, &r.version, &r.path)
+		c.texts(&r.id, &r.version, &r.path)
 		c.sha(&r.sha)
-		each(c.uint, &r.size, &r.btime, &r.mtime)
+		c.uints(&r.size, &r.btime, &r.mtime)
 	case recUnbase:
 		c.text(&r.id)
 	case recSent:
-		each(c.uint, &r.seq, &r.op, &r.ino, &r.time)
-		each(c.text, &r.id, &r.path)
+		c.uints(&r.seq, &r.op, &r.ino, &r.time)
+		c.texts(&r.id, &r.path)
 		c.sha(&r.sha)
 	case recSettled:
 		c.uint(&r.seq)
 	case recPlace:
-		each(c.uint, &r.ino, &r.parent, &r.time)
+		c.uints(&r.ino, &r.parent, &r.time)
 		c.text(&r.name)
 	case recSynced, recFailed, recSaved, recLift:
 		c.uint(&r.ino)
 	case recDirty:
-		each(c.uint, &r.ino, &r.flags, &r.time, &r.mtime, &r.since)
-		each(c.text, &r.id, &r.path)
+		c.uints(&r.ino, &r.flags, &r.time, &r.mtime, &r.since)
+		c.texts(&r.id, &r.path)
 	case recTouched:
-		each(c.uint, &r.time, &r.since)
+		c.uints(&r.time, &r.since)
 		c.text(&r.id)
 	case recCounters:
-		each(c.uint, &r.ino, &r.seq, &r.flags)
+		c.uints(&r.ino, &r.seq, &r.flags)
 	}
 }
 
 func (k kind) known() bool { return k >= recNode && k <= recPlace }
-
-func each[T any](f func(*T), fields ...*T) {
-	for _, p := range fields {
-		f(p)
-	}
-}
 
 // encode makes one payload of records: they are replayed all or none.
 func encode(records ...record) []byte { return appendRecords(nil, records) }
