@@ -138,8 +138,7 @@ func TestR18_SameStoreTwice(t *testing.T) {
 	assert.Empty(t, second.Answers())
 	w.eventually("ERROR", "memory store download failed", "something already exists at the memory store's path: "+h.at("notes"), "--isolate")
 	assert.Equal(t, "first", h.do(first, bash("cat "+h.at("notes", "a.md"))))
-	require.NoError(t, first.End(local.EndTerminated))
-	h.stopped(first)
+	h.finish(first)
 	assert.Equal(t, 0, w.end())
 	assert.Equal(t, map[string]string{"/a.md": "first\n"}, h.contents(notes))
 }

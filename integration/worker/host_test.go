@@ -137,6 +137,13 @@ func (h *host) do(x *local.Session, c local.ToolCall) string {
 	return strings.TrimSpace(a.Text)
 }
 
+// finish ends an open session and waits until its worker is done with it.
+func (h *host) finish(x *local.Session) {
+	h.t.Helper()
+	require.NoError(h.t, x.End(local.EndTerminated))
+	h.stopped(x)
+}
+
 // stopped waits until nobody serves the session any more.
 func (h *host) stopped(x *local.Session) {
 	h.t.Helper()

@@ -85,8 +85,7 @@ func TestLostLease(t *testing.T) {
 	close(released)
 	h.interrupt(x) // the call that nobody answered
 	assert.Equal(t, "edited", h.do(x, bash("cat "+h.at("notes", "a.md"))))
-	require.NoError(t, x.End(local.EndTerminated))
-	h.stopped(x)
+	h.finish(x)
 	assert.Equal(t, 0, w.end())
 	assert.Equal(t, map[string]string{"/a.md": "edited\n"}, h.contents(notes))
 }
@@ -119,8 +118,7 @@ func TestR16_KillEverything(t *testing.T) {
 
 	again := h.poll(never)
 	assert.Equal(t, "edited", h.do(x, bash("cat "+h.at("notes", "a.md"))))
-	require.NoError(t, x.End(local.EndTerminated))
-	h.stopped(x)
+	h.finish(x)
 	assert.Equal(t, 0, again.end())
 	assert.Equal(t, map[string]string{"/a.md": "edited\n", "/new.md": "new\n"}, h.contents(notes))
 }
@@ -136,8 +134,7 @@ func TestR16_KillASession(t *testing.T) {
 	require.NoError(t, syscall.Kill(w.serving(), syscall.SIGKILL))
 	assert.Equal(t, "edited", h.do(x, bash("cat "+h.at("notes", "a.md"))))
 	w.says("ERROR", "session_died")
-	require.NoError(t, x.End(local.EndTerminated))
-	h.stopped(x)
+	h.finish(x)
 	assert.Equal(t, 0, w.end())
 	assert.Equal(t, map[string]string{"/a.md": "edited\n"}, h.contents(notes))
 }
@@ -197,8 +194,7 @@ func TestR4_EditsTravelOnTheInterval(t *testing.T) {
 		h.do(x, write(h.at("notes", "a.md"), fmt.Sprint(i)))
 		require.Eventually(t, func() bool { return h.contents(notes)["/a.md"] == fmt.Sprint(i) }, time.Minute, 50*time.Millisecond)
 	}
-	require.NoError(t, x.End(local.EndTerminated))
-	h.stopped(x)
+	h.finish(x)
 	assert.Equal(t, 0, w.end())
 }
 
