@@ -31,6 +31,12 @@ var fileAttrs = []struct {
 		}
 		return i.SHA.String()
 	}},
+	{"base_sha256", func(i replica.Inspection) string {
+		if i.BaseSHA.IsZero() {
+			return ""
+		}
+		return i.BaseSHA.String()
+	}},
 	{"state", func(i replica.Inspection) string { return string(i.State) }},
 	{"reason", func(i replica.Inspection) string { return i.Reason }},
 	{"synced_at", func(i replica.Inspection) string {

@@ -31,8 +31,10 @@ type Inspection struct {
 	VersionID string
 	Path      string
 	SHA       store.SHA
-	State     State
-	Reason    string
+	// BaseSHA is the hash that the store last agreed to; zero if it never did.
+	BaseSHA store.SHA
+	State   State
+	Reason  string
 	// SyncedAt is when the store last agreed; zero if never.
 	SyncedAt time.Time
 }

@@ -67,7 +67,7 @@ func (r *Replica) Inspect(ino Ino) (Inspection, error) {
 		b = r.tree.bases[id]
 	}
 	if b != nil {
-		i.ID, i.VersionID, i.SyncedAt = b.ID, b.VersionID, b.UpdatedAt
+		i.ID, i.VersionID, i.BaseSHA, i.SyncedAt = b.ID, b.VersionID, b.SHA, b.UpdatedAt
 	}
 	return i, nil
 }
