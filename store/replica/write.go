@@ -24,7 +24,7 @@ func (r *Replica) Write(ctx context.Context, ino Ino, p []byte, off int64) (int,
 	if size < int64(len(p)) {
 		r.fail(n)
 		if size == 0 {
-			return 0, ErrFileTooLarge
+			return 0, overLimit(n)
 		}
 	}
 	if size == 0 {
@@ -56,7 +56,7 @@ func (r *Replica) truncate(ctx context.Context, ino Ino, size int64) error {
 	case size == n.content.size && size > 0:
 		return nil
 	case size > r.limit(n):
-		return ErrFileTooLarge
+		return overLimit(n)
 	}
 	if err := r.checkScratch(n, size); err != nil {
 		return err
@@ -110,6 +110,15 @@ func (r *Replica) limit(n *node) int64 {
 		return r.o.ScratchLimit
 	}
 	return store.MaxContent
+}
+
+// overLimit is what a file that would exceed its limit gets: local-only files
+// have none but that of all together (R17).
+func overLimit(n *node) error {
+	if n.local {
+		return ErrScratchFull
+	}
+	return ErrFileTooLarge
 }
 
 // checkScratch applies the cap on local-only files together (R17).
