@@ -24,6 +24,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -70,6 +71,9 @@ type Options struct {
 	// KeepCache leaves contents in the state directory at the end, for a
 	// faster next attach.
 	KeepCache bool
+	// Observe hears of each file operation once it is answered; see
+	// fs.Options. nil costs nothing.
+	Observe func(fs.Operation)
 	// Log gets one line an event; nil logs nothing.
 	Log *zap.Logger
 }
@@ -244,24 +248,6 @@ func (s *Session) chosen(paths []string) ([]*attached, error) {
 	return out, nil
 }
 
-// Status is the state of one attached store.
-type Status struct {
-	replica.Status
-	Sync reconcile.Status `json:"sync"`
-	// Panics counts faults of memfs in file operations; above 0 the mount is
-	// degraded.
-	Panics int64 `json:"panics,omitempty"`
-}
-
-// Status describes every store of the session.
-func (s *Session) Status() []Status {
-	out := make([]Status, len(s.attached))
-	for i, a := range s.attached {
-		out[i] = Status{Status: a.replica.Status(), Sync: a.rec.Status(), Panics: a.mount.Panics()}
-	}
-	return out
-}
-
 // Roots are the mount points, for tools that confine themselves; the second
 // list is those that must not be written to (R10).
 func (s *Session) Roots() (all, readOnly []string) {
@@ -326,6 +312,7 @@ type attached struct {
 	rec     *reconcile.Reconciler
 	point   *mountpoint.Point
 	mount   *fs.Mounted
+	panics  atomic.Int64
 	running sync.WaitGroup
 	stop    context.CancelFunc // ends the passes; nil while there are none
 }
@@ -380,7 +367,8 @@ func (a *attached) show() (err error) {
 		return err
 	}
 	a.mount, err = fs.Mount(fs.Options{Replica: a.replica, Path: a.store.Path, StoreID: a.store.Info.ID, AllowOther: a.o.AllowOther,
-		Strict: a.o.Strict && a.store.Client == nil, Log: a.o.Log})
+		Strict: a.o.Strict && a.store.Client == nil, Log: a.o.Log, Status: a.attribute, Observe: a.o.Observe,
+		OnPanic: func(any) { a.panics.Add(1) }})
 	return err
 }
 

@@ -25,6 +25,7 @@ type filesystem struct {
 	fuse.RawFileSystem
 	tree     Tree
 	storeID  string
+	describe func() any // the root's user.memfs.status
 	notifier *notifier
 	log      *zap.Logger
 }
@@ -34,6 +35,7 @@ func newFilesystem(tree Tree, storeID string, log *zap.Logger) *filesystem {
 		RawFileSystem: fuse.NewDefaultRawFileSystem(),
 		tree:          tree,
 		storeID:       storeID,
+		describe:      func() any { return tree.Status() },
 		notifier:      newNotifier(tree, log),
 		log:           log,
 	}

@@ -54,6 +54,12 @@ type Options struct {
 	AllowOther bool
 	// Strict refuses writes with EROFS, whoever writes (R10).
 	Strict bool
+	// Status is what the root's user.memfs.status shows, as JSON of at most 64
+	// KiB; nil is the replica's own. It must not wait for this mount.
+	Status func() any
+	// Observe hears of each operation once it is answered, in the handler's
+	// goroutine; nil costs nothing.
+	Observe func(Operation)
 	// Log gets one line an event; nil logs nothing.
 	Log *zap.Logger
 	// OnPanic hears of each panic in a handler, after it was logged; may be
@@ -104,9 +110,12 @@ func (m *Mounted) mount(o Options) error {
 	}
 	defer release()
 	f := newFilesystem(o.Replica, o.StoreID, m.log)
+	if o.Status != nil {
+		f.describe = o.Status
+	}
 	m.notifier = f.notifier
 	o.Replica.Watch(f.notifier.changed)
-	server, err := fuse.NewServer(f, m.path, m.options(o))
+	server, err := fuse.NewServer(observe(f, o.Observe), m.path, m.options(o))
 	if err != nil {
 		f.notifier.disarm()
 		return explain(err)

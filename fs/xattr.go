@@ -53,7 +53,7 @@ type attribute struct{ name, value string }
 // attributes are those of a file, or of the root.
 func (f *filesystem) attributes(ino replica.Ino) ([]attribute, error) {
 	if ino == replica.Root {
-		status, err := json.Marshal(f.tree.Status())
+		status, err := json.Marshal(f.describe())
 		if err != nil {
 			return nil, err
 		}

@@ -34,6 +34,32 @@ type Status struct {
 	Frozen   bool `json:"frozen,omitempty"`
 	// Hidden is how many memories cannot be shown as files (R12).
 	Hidden int `json:"hidden,omitempty"`
+	// Total is what was done since this process attached the store.
+	Total Totals `json:"total"`
+}
+
+// Totals add up the passes of a process.
+type Totals struct {
+	Passes int64 `json:"passes"`
+	// Failed passes are those that ended with an error.
+	Failed    int64 `json:"failed"`
+	Pushed    int64 `json:"pushed"`
+	Deleted   int64 `json:"deleted"`
+	Pulled    int64 `json:"pulled"`
+	Conflicts int64 `json:"conflicts"`
+	// Requests counts those beside passes too: at attach, and for contents.
+	Requests int64 `json:"requests"`
+}
+
+func (t *Totals) add(r Report, err error) {
+	t.Passes++
+	if err != nil {
+		t.Failed++
+	}
+	t.Pushed += int64(r.Pushed)
+	t.Deleted += int64(r.Deleted)
+	t.Pulled += int64(r.Pulled)
+	t.Conflicts += int64(r.Conflicts)
 }
 
 // line is what the loop knows of its passes.
@@ -44,6 +70,7 @@ type line struct {
 	err      error
 	failures int
 	next     time.Time
+	total    Totals
 }
 
 // Status reports the present state.
@@ -51,7 +78,9 @@ func (r *Reconciler) Status() Status {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := Status{Last: r.line.last, Failures: r.line.failures, Next: r.line.next,
-		Archived: r.state.archived, Full: r.state.full > 0, Frozen: r.state.frozen, Hidden: r.view.Hidden()}
+		Archived: r.state.archived, Full: r.state.full > 0, Frozen: r.state.frozen, Hidden: r.view.Hidden(),
+		Total: r.line.total}
+	s.Total.Requests = r.count.Load()
 	if r.line.err != nil {
 		s.Error = r.line.err.Error()
 	}
@@ -159,6 +188,7 @@ func (r *Reconciler) record(report Report, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.line.last, r.line.err = report, err
+	r.line.total.add(report, err)
 	if err == nil {
 		r.line.failures = 0
 	} else if !errors.Is(err, context.Canceled) {

@@ -30,6 +30,9 @@ func TestLoop_PassesOnTheInterval(t *testing.T) {
 		time.Sleep(50 * time.Second)
 		require.Len(t, b.called(), 10, "one request for each idle pass")
 		require.Empty(t, b.rec.Status().Error)
+		total := b.rec.Status().Total
+		require.Equal(t, Totals{Passes: 11, Pushed: 1, Pulled: 1, Requests: total.Requests}, total)
+		require.GreaterOrEqual(t, total.Requests, int64(13), "those at attach and the changes' count too")
 	})
 }
 

@@ -1,0 +1,41 @@
+package memfs
+
+import (
+	"memfs/reconcile"
+	"memfs/store/replica"
+)
+
+// Status is the state of one attached store.
+type Status struct {
+	replica.Status
+	Sync reconcile.Status `json:"sync"`
+	// Panics counts faults of memfs in file operations; above 0 the mount is
+	// degraded.
+	Panics int64 `json:"panics,omitempty"`
+}
+
+// Status describes every store of the session.
+func (s *Session) Status() []Status {
+	out := make([]Status, len(s.attached))
+	for i, a := range s.attached {
+		out[i] = a.status()
+	}
+	return out
+}
+
+func (a *attached) status() Status {
+	return Status{Status: a.replica.Status(), Sync: a.rec.Status(), Panics: a.panics.Load()}
+}
+
+// maxPaths is how many paths a status has that must fit an extended attribute
+// (64 KiB): twenty of the longest.
+const maxPaths = 20
+
+// attribute is the status as the mount itself shows it, in user.memfs.status.
+func (a *attached) attribute() any {
+	s := a.status()
+	if unsent := s.Sync.Last.Unsent; len(unsent) > maxPaths {
+		s.Sync.Last.Unsent = unsent[:maxPaths]
+	}
+	return s
+}
