@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"runtime/debug"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -12,8 +13,10 @@ import (
 
 const (
 	// hydrators is how many requests the background fetching has going on: few,
-	// so that it is in nobody's way.
+	// so that it is in nobody's way, and takes the memory of as many answers.
 	hydrators = 4
+	// manyContents leave enough garbage to be given back at once.
+	manyContents = 500
 )
 
 // hydrate fetches contents that were never needed here, in the background,
@@ -22,6 +25,9 @@ func (r *Reconciler) hydrate(ctx context.Context) {
 	for {
 		if unfetched := r.replica.Unfetched(0); len(unfetched) > 0 {
 			r.hydrateAll(ctx, unfetched)
+			if len(unfetched) >= manyContents {
+				debug.FreeOSMemory()
+			}
 		}
 		select {
 		case <-r.line.pulled:

@@ -1,0 +1,55 @@
+package reconcile
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestR1_HydrateOffFetchesNothing(t *testing.T) {
+	withBench(t, func(b *bench) {
+		b.o.NoHydrate = true
+		for i := range 60 {
+			b.put(fmt.Sprintf("/many/%d", i), fmt.Sprint("text ", i))
+		}
+	}, func(b *bench) {
+		stop := b.background(b.rec.Run)
+		defer stop()
+		time.Sleep(time.Minute)
+		b.put("/many/new", "new")
+		time.Sleep(time.Minute)
+		require.Len(t, b.rep.Unfetched(0), 61)
+		require.Equal(t, "text 7", b.read("/many/7"), "what is read is fetched")
+		require.Len(t, b.rep.Unfetched(0), 60)
+	})
+}
+
+func TestR1_HydrateIsInNobodysWay(t *testing.T) {
+	const dirs = 30
+	withBench(t, func(b *bench) {
+		b.o.NoHydrate = false
+		for i := range dirs {
+			b.put(fmt.Sprintf("/d%d/a", i), fmt.Sprint("text ", i))
+		}
+	}, func(b *bench) {
+		var going, most, asked atomic.Int64
+		b.hook(func(string) error {
+			asked.Add(1)
+			if now := going.Add(1); now > most.Load() {
+				most.Store(now)
+			}
+			time.Sleep(100 * time.Millisecond)
+			going.Add(-1)
+			return nil
+		}, nil)
+		stop := b.background(b.rec.Run)
+		defer stop()
+		time.Sleep(5 * time.Second)
+		require.Empty(t, b.rep.Unfetched(0))
+		require.EqualValues(t, dirs, asked.Load())
+		require.EqualValues(t, hydrators, most.Load(), "requests at once")
+	})
+}
