@@ -1,0 +1,229 @@
+//go:build linux
+
+package converge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// names are what editors fight about: "n" is a file for one and a directory for
+// another.
+var names = []string{"a.md", "b.md", "x/a.md", "x/b.md", "x/y/c.md", "z/a.md", "n", "n/deep.md"}
+
+var directories = []string{"x", "x/y", "z", "n", "w"}
+
+// editor edits one directory of a mount, alone on its mount, as another does on
+// the other mount. It knows which of its texts it has not itself destroyed.
+type editor struct {
+	name string
+	root string
+	rand *rand.Rand
+	// alive are the lines that it wrote, was told are written, and has not
+	// overwritten or removed since. A line is known by itself and not by where
+	// it was written: the other side may rename the file.
+	alive map[string]string // line → the name it was written to
+	n     int
+	done  map[string]int // how often each kind of edit succeeded
+}
+
+func newEditor(name, root string, seed uint64) *editor {
+	return &editor{name: name, root: root, rand: rand.New(rand.NewPCG(seed, 0)), alive: map[string]string{}, done: map[string]int{}}
+}
+
+// run edits until ctx ends. An error is one that no change from the other side
+// explains.
+func (e *editor) run(ctx context.Context) error {
+	edits := []struct {
+		name  string
+		often int
+		do    func() error
+	}{
+		{"overwrite", 25, e.overwrite}, {"save by rename", 15, e.save}, {"append", 20, e.append}, {"rename", 10, e.rename},
+		{"remove", 6, e.remove}, {"make a directory", 3, e.mkdir}, {"rename a directory", 5, e.renameDir},
+		{"remove a directory", 3, e.removeDir}, {"file to directory", 4, e.toDir}, {"directory to file", 4, e.toFile},
+	}
+	total := 0
+	for _, edit := range edits {
+		total += edit.often
+	}
+	for {
+		pick := e.rand.IntN(total)
+		for _, edit := range edits {
+			if pick -= edit.often; pick >= 0 {
+				continue
+			}
+			switch err := edit.do(); {
+			case err == nil:
+				e.done[edit.name]++
+			case !explained(err):
+				return fmt.Errorf("%s: %s: %w", e.name, edit.name, err)
+			}
+			break
+		}
+		select {
+		case <-time.After(time.Duration(e.rand.IntN(150)) * time.Millisecond):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// explained: the other side has made, removed or moved what the edit is about.
+func explained(err error) bool {
+	for _, known := range []error{unix.ENOENT, unix.EEXIST, unix.ENOTDIR, unix.EISDIR, unix.ENOTEMPTY} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	return false
+}
+
+func (e *editor) at(name string) string    { return filepath.Join(e.root, name) }
+func (e *editor) pick() string             { return names[e.rand.IntN(len(names))] }
+func (e *editor) directory() string        { return directories[e.rand.IntN(len(directories))] }
+func (e *editor) parent(name string) error { return os.MkdirAll(filepath.Dir(e.at(name)), 0o755) }
+
+// line is a text like no other.
+func (e *editor) line() string {
+	e.n++
+	return fmt.Sprintf("%s wrote this as number %06d\n", e.name, e.n)
+}
+
+// destroys notes that a file is about to be overwritten or removed.
+func (e *editor) destroys(path string) {
+	if text, err := os.ReadFile(path); err == nil {
+		e.destroyed(text)
+	}
+}
+
+func (e *editor) destroyed(text []byte) {
+	for line := range strings.Lines(string(text)) {
+		delete(e.alive, line)
+	}
+}
+
+func (e *editor) overwrite() error { return e.put(e.pick()) }
+
+// put replaces what a file holds, as most tools do.
+func (e *editor) put(name string) error {
+	if err := e.parent(name); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(e.at(name), os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	old, err := io.ReadAll(f)
+	if err != nil {
+		return err
+	}
+	if err := f.Truncate(0); err != nil {
+		return err
+	}
+	e.destroyed(old)
+	line := e.line()
+	if _, err := f.WriteAt([]byte(line), 0); err != nil {
+		return err
+	}
+	e.alive[line] = name
+	return nil
+}
+
+// save writes beside the file and renames over it, as editors do.
+func (e *editor) save() error {
+	name := e.pick()
+	beside := name + ".new"
+	if err := e.put(beside); err != nil {
+		return err
+	}
+	return e.move(beside, name)
+}
+
+func (e *editor) append() error {
+	name := e.pick()
+	if err := e.parent(name); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(e.at(name), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	line := e.line()
+	if _, err := f.WriteString(line); err != nil {
+		return err
+	}
+	e.alive[line] = name
+	return nil
+}
+
+func (e *editor) rename() error { return e.move(e.pick(), e.pick()) }
+
+func (e *editor) renameDir() error { return e.move(e.directory(), e.directory()) }
+
+// move renames a file or a directory.
+func (e *editor) move(from, to string) error {
+	if from == to {
+		return nil
+	}
+	if err := e.parent(to); err != nil {
+		return err
+	}
+	if _, err := os.Lstat(e.at(from)); err != nil {
+		return err
+	}
+	e.destroys(e.at(to))
+	err := unix.Rename(e.at(from), e.at(to))
+	if errors.Is(err, unix.EINVAL) {
+		return nil // a directory into itself
+	}
+	return err
+}
+
+func (e *editor) remove() error {
+	path := e.at(e.pick())
+	e.destroys(path)
+	return unix.Unlink(path)
+}
+
+func (e *editor) mkdir() error { return os.MkdirAll(e.at(e.directory()), 0o755) }
+
+func (e *editor) removeDir() error { return e.clear(e.directory()) }
+
+// clear removes a tree.
+func (e *editor) clear(dir string) error {
+	err := filepath.WalkDir(e.at(dir), func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			e.destroys(path)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return os.RemoveAll(e.at(dir))
+}
+
+func (e *editor) toDir() error { return e.instead("n/deep.md") }
+
+func (e *editor) toFile() error { return e.instead("n") }
+
+// instead makes a file where perhaps something else is.
+func (e *editor) instead(name string) error {
+	if err := e.clear("n"); err != nil {
+		return err
+	}
+	return e.put(name)
+}
