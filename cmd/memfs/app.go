@@ -106,7 +106,8 @@ all sent, 7 mount or state busy.`,
 	flags.ChoiceVar(set, &a.logLevel, "log-level", "info", logging.Levels(), "least severe events that are logged")
 	flags.ChoiceVar(set, &a.logFormat, "log-format", logging.Text, logging.Formats(), "how the log looks, on standard error")
 	root.AddCommand(a.mountCommand(), a.unmountCommand(), a.execCommand(), a.statusCommand(), a.syncCommand(), a.recoverCommand(), a.storeCommand(), a.serveCommand(),
-		a.doctorCommand(), a.versionCommand(), a.workerCommand(), a.guardCommand())
+		a.doctorCommand(), a.versionCommand(), a.workerCommand(), a.guardCommand(), a.rehearseCommand())
+	root.AddCommand(a.inspectCommand(), a.historyCommand(), a.restoreCommand(), a.conflictsCommand(), a.repairCommand())
 	flags.Describe(root)
 	return root
 }

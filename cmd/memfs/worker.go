@@ -278,6 +278,7 @@ func (a *app) workerConfig(s workerSettings) (c worker.Config, err error) {
 		if c.Tools.User, err = toolbox.LookupUser(s.toolsUser); err != nil {
 			return c, exitcode.With(exitcode.Usage, err)
 		}
+		c.Attach.Owner, c.Attach.AllowOther = &memfs.Owner{UID: c.Tools.User.UID, GID: c.Tools.User.GID}, true
 	}
 	c.Tools.Environment = toolbox.Environment(os.Environ(), c.Tools.User)
 	c.Supervise = func(attached *memfs.Session) *supervise.Supervisor {

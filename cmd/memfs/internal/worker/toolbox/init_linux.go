@@ -7,10 +7,13 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	memfs "memfs/fs"
 )
 
 // initialize is the first process of the child: it gives up what the tools
@@ -83,6 +86,9 @@ func (p protection) shield() error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
 		return fmt.Errorf("keep mounts to the tools: %w", err)
 	}
+	if err := p.forget(); err != nil {
+		return err
+	}
 	const flags = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
 	if err := unix.Mount("proc", "/proc", "proc", flags, ""); err != nil && !errors.Is(err, unix.EPERM) {
 		// Where that is not permitted, the kernel's own checks have to do.
@@ -92,6 +98,23 @@ func (p protection) shield() error {
 		err := unix.Mount("tmpfs", dir, "tmpfs", flags|unix.MS_RDONLY, "size=4k,mode=0")
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("hide %s from the tools: %w", dir, err)
+		}
+	}
+	return nil
+}
+
+// forget takes other sessions' mounts out of this namespace.
+func (p protection) forget() error {
+	mounts, err := memfs.Mounts()
+	if err != nil {
+		return err
+	}
+	for _, m := range mounts {
+		if slices.Contains(p.Keep, m.Path) {
+			continue
+		}
+		if err := unix.Unmount(m.Path, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW); err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("keep the mount at %s from the tools: %w", m.Path, err)
 		}
 	}
 	return nil

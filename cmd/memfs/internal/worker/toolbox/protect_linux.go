@@ -16,7 +16,10 @@ type protection struct {
 	// Namespaces: the child is the first process of a PID namespace, and has a
 	// mount namespace.
 	Namespaces bool
-	Hide       []string
+	// Hide are directories that the tools do not see. Keep are the only memfs
+	// mounts that they do see: a mount that is known to another namespace
+	// cannot be unmounted for good.
+	Hide, Keep []string
 	User       *User
 	// MapUser runs the tools in a user namespace where they have the ids that
 	// root of this one stands for.
@@ -33,7 +36,7 @@ func protections(o Options) []func(*exec.Cmd) error {
 			return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 		}}
 	}
-	full := protection{Namespaces: true, Hide: o.Hide, User: o.User, MapUser: outside()}
+	full := protection{Namespaces: true, Hide: o.Hide, Keep: o.AllowedRoots, User: o.User, MapUser: outside()}
 	bare := protection{User: o.User}
 	return []func(*exec.Cmd) error{full.set, bare.set}
 }
