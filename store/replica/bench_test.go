@@ -159,3 +159,20 @@ func BenchmarkStatus(b *testing.B) {
 		}
 	})
 }
+
+// BenchmarkOpen is the start after a crash.
+func BenchmarkOpen(b *testing.B) {
+	o := Options{Dir: b.TempDir() + "/state", Store: store.Info{ID: "memstore_bench"}, Endpoint: "bench", MountPath: "/m"}
+	r, err := Open(o)
+	require.NoError(b, err)
+	_, err = r.Apply(arrivals(10_000))
+	require.NoError(b, err)
+	require.NoError(b, r.Close())
+	for b.Loop() {
+		r, err := Open(o)
+		if err != nil {
+			b.Fatal(err)
+		}
+		require.NoError(b, r.shut())
+	}
+}
