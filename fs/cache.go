@@ -20,6 +20,13 @@ import (
 // another inode (R2). That is also why the kernel must not guess from mtime
 // when to drop them (ExplicitDataCacheControl): touch, cp -p and each write of
 // the kernel's own would cost all pages read so far.
+//
+// What the kernel asks all the same, for it has no way to be told: a
+// directory's attributes after each change in it, which permission checks on
+// the way to any name in it need; a name before it is created, and the target of
+// a rename; security.capability before a write, once each time that it has
+// looked at the file's attributes (ENOSYS would end that, and user.memfs with
+// it). A new file with a text costs five round trips, an append one or two.
 const cacheTimeout = time.Hour
 
 const (

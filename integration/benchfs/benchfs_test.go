@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -61,7 +60,7 @@ func TestTextsDiffer(t *testing.T) {
 	assert.Len(t, a, usual.size)
 	assert.NotEqual(t, a, b)
 	assert.Equal(t, a, usual.text(1))
-	assert.False(t, strings.Contains(string(a), "0"), "grep looks for a word with it")
+	assert.NotContains(t, string(a), "0", "grep looks for a word with it")
 }
 
 func TestUsage(t *testing.T) {
