@@ -1,0 +1,74 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"unicode"
+
+	"github.com/aymanbagabas/go-udiff"
+	"github.com/mattn/go-isatty"
+)
+
+// side is a text in a diff, and what it is called there.
+type side struct {
+	name string
+	text []byte
+}
+
+// printDiff prints what leads from one text to another, as a unified diff.
+func (a *app) printDiff(from, to side) error {
+	diff := udiff.Unified(from.name, to.name, string(from.text), string(to.text))
+	if !a.onTerminal() {
+		_, err := io.WriteString(a.stdout, diff)
+		return err
+	}
+	diff = visible(diff)
+	if os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" {
+		diff = coloured(diff)
+	}
+	_, err := io.WriteString(a.stdout, diff)
+	return err
+}
+
+// onTerminal reports whether a person reads the output.
+func (a *app) onTerminal() bool {
+	f, ok := a.stdout.(*os.File)
+	return ok && isatty.IsTerminal(f.Fd())
+}
+
+// visible shows what could do something to a terminal: agents wrote the text.
+func visible(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case r == '\n' || r == '\t' || !unicode.IsControl(r) && !unicode.Is(unicode.Bidi_Control, r):
+			b.WriteRune(r)
+		default:
+			_, _ = fmt.Fprintf(&b, "\\x%02x", r)
+		}
+	}
+	return b.String()
+}
+
+// coloured is a diff with the colours that people know from git.
+func coloured(diff string) string {
+	colours := map[byte]string{'-': "\x1b[31m", '+': "\x1b[32m", '@': "\x1b[36m"}
+	var b strings.Builder
+	for line := range strings.Lines(diff) {
+		text, newline := strings.CutSuffix(line, "\n")
+		colour := ""
+		if text != "" {
+			colour = colours[text[0]]
+		}
+		if colour != "" {
+			text = colour + text + "\x1b[0m"
+		}
+		b.WriteString(text)
+		if newline {
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,5 @@
+package mounted
+
+import "golang.org/x/sys/unix"
+
+const noAttribute = unix.ENODATA
