@@ -117,8 +117,8 @@ func (p *planner) decideStanding(u *unit, path axis) {
 		u.loser, u.note = "edit", u.newNote(Conflict)
 	case path == clash:
 		u.note = u.newNote(RenameUndone)
-	case u.step == settled && u.remote.VersionID != u.base.VersionID:
-		u.step = adopt
+	case u.step == settled && (u.remote.VersionID != u.base.VersionID || u.local.MemoryID != u.id):
+		u.step = adopt // also by a new file that is as the old one was
 	}
 }
 

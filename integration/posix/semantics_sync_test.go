@@ -58,14 +58,22 @@ func outgoing() map[string]func(*scene) {
 			s.absent("a")
 			assert.Equal(s, "edited there", s.read("b"), "a remote edit beats a delete (R8)")
 		},
-		"S-delete-regretted": func(s *scene) {
-			s.write("a", "text")
-			s.m.Sync()
-			before := s.stored("a")
-			require.NoError(s, os.Remove(s.at("a")))
-			s.write("a", "text")
-			assert.Zero(s, s.m.Sync().Pushed)
-			assert.Equal(s, before.VersionID, s.stored("a").VersionID)
+		"S-same-again": func(s *scene) {
+			for what, save := range map[string]string{
+				"unlink and create":       `rm a; echo same > a`,
+				"temporary file":          `echo same > tmp; mv tmp a`,
+				"another memory's rename": `mv b a`,
+			} {
+				s.write("a", "same\n")
+				s.write("b", "same\n")
+				s.m.Sync()
+				before := s.stored("a")
+				s.shell(save)
+				report := s.m.Sync()
+				assert.Zero(s, report.Pushed, what)
+				assert.Equal(s, before.VersionID, s.stored("a").VersionID, what)
+				assert.Equal(s, "clean", attribute(s.T, s.at("a"), "state"), what)
+			}
 		},
 	}
 }
