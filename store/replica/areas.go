@@ -20,11 +20,14 @@ type ConflictArea struct {
 func (a ConflictArea) Of(endpoint, storeID string) bool { return a.key == digest(endpoint, storeID) }
 
 // ConflictAreas opens every conflict area that lies in a state directory,
-// whether its store is attached or not; close closes them. There are none where
-// there is no state directory.
+// whether its store is attached or not; close closes them, and removes those
+// that are empty. There are none where there is no state directory.
 func ConflictAreas(stateDir string) (areas []ConflictArea, close func(), err error) {
 	var open []*disk.Dir
 	close = func() {
+		for _, area := range areas {
+			removeEmptyArea(open[0], area.key)
+		}
 		for _, dir := range slices.Backward(open) {
 			_ = dir.Close() // opened for looking up names only
 		}

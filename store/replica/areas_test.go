@@ -1,6 +1,7 @@
 package replica_test
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -41,4 +42,32 @@ func TestConflictAreasOfEveryStoreAndEndpoint(t *testing.T) {
 		require.NoError(t, err)
 		assert.True(t, area.Of(string(text), "memstore_1"))
 	}
+}
+
+func TestR19_AnEmptyConflictAreaGoesAtACleanEnd(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "state")
+	open := func(mount string) *replica.Replica {
+		r, err := replica.Open(replica.Options{Dir: state, Store: store.Info{ID: "memstore_1"}, MountPath: mount})
+		require.NoError(t, err)
+		return r
+	}
+	left := func() int {
+		entries, err := os.ReadDir(filepath.Join(state, "conflicts"))
+		require.NoError(t, err)
+		return len(entries)
+	}
+	one, other := open("/one"), open("/other")
+	require.NoError(t, one.Remove())
+	assert.Zero(t, left())
+	entry, err := other.Conflicts().Save(conflicts.Entry{StoreID: "memstore_1", Path: "/a"}, []byte("lost"))
+	require.NoError(t, err, "who still has it open makes it anew")
+	require.NoError(t, other.Remove())
+	assert.Equal(t, 1, left(), "one with a text stays")
+
+	areas, done, err := replica.ConflictAreas(state)
+	require.NoError(t, err)
+	require.Len(t, areas, 1)
+	require.NoError(t, areas[0].Drop(entry.ID))
+	done()
+	assert.Zero(t, left())
 }

@@ -53,7 +53,7 @@ func (l Leftover) Drop() error {
 	if err != nil {
 		return err
 	}
-	return p.remove()
+	return p.remove(digest(l.Endpoint, l.Store))
 }
 
 // Leftovers lists the replicas in a state directory, whoever left them.

@@ -267,7 +267,7 @@ func (r *Replica) Remove() error {
 		return err
 	}
 	_ = r.journal.Close() // it goes in any case
-	return r.place.remove()
+	return r.place.remove(r.o.area())
 }
 
 func (r *Replica) shut() error {

@@ -85,7 +85,9 @@ func (p *place) relock() error {
 }
 
 // remove removes the place with everything in it, the lock last, and closes it.
-func (p *place) remove() error {
+// The conflict area goes with it where it is empty.
+func (p *place) remove(area string) error {
+	removeEmptyArea(p.open[0], area)
 	err := p.dir.RemoveAll("remove", lockName)
 	if err == nil {
 		err = p.dir.Remove("remove", lockName)
@@ -98,6 +100,18 @@ func (p *place) remove() error {
 		return nil // wiped, or the next owner has it already
 	}
 	return err
+}
+
+// removeEmptyArea tidies up. Whoever has the area open makes the directory anew
+// when it is needed, so that nothing can be lost, and what fails is left to the
+// next time.
+func removeEmptyArea(top *disk.Dir, key string) {
+	all, err := top.Sub(conflictsName)
+	if err != nil {
+		return
+	}
+	_ = all.RemoveDir("remove", key)
+	_ = all.Close() // opened for looking up names only
 }
 
 func (p *place) close() {
