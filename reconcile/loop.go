@@ -28,7 +28,8 @@ type Status struct {
 	// Next is when the next timed pass is due; zero while there is none.
 	Next time.Time `json:"next_pass,omitzero"`
 	// Archived, Full and Frozen are states of the store: it takes no creates
-	// and updates; no creates; it refused our credential for a write.
+	// and updates; it has no room for what is to be created; it refused our
+	// credential for a write.
 	Archived bool `json:"archived,omitempty"`
 	Full     bool `json:"full,omitempty"`
 	Frozen   bool `json:"frozen,omitempty"`
@@ -78,7 +79,7 @@ func (r *Reconciler) Status() Status {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := Status{Last: r.line.last, Failures: r.line.failures, Next: r.line.next,
-		Archived: r.state.archived, Full: r.state.full > 0, Frozen: r.state.frozen, Hidden: r.view.Hidden(),
+		Archived: r.state.archived, Full: r.state.waiting, Frozen: r.state.frozen, Hidden: r.view.Hidden(),
 		Total: r.line.total}
 	s.Total.Requests = r.count.Load()
 	if r.line.err != nil {

@@ -251,6 +251,7 @@ func (r *Reconciler) setGuard(g Guard) {
 
 // showHeld lets inspection see why a file is not sent.
 func (p *passing) showHeld() {
+	waiting := false
 	for _, h := range p.plan.Held {
 		state := replica.Held
 		switch h.Hold {
@@ -260,6 +261,8 @@ func (p *passing) showHeld() {
 			state = replica.Dirty
 		case Refused:
 			state, h.Reason = replica.Refused, p.refusal(h.Path).Reason
+		case Full:
+			waiting = true
 		case Failed:
 			p.tell.failedSave(h)
 		case Taken:
@@ -267,6 +270,7 @@ func (p *passing) showHeld() {
 		}
 		p.replica.SetState(h.Ino, h.Gen, state, h.Reason)
 	}
+	p.setWaiting(waiting)
 }
 
 func (r *Reconciler) refusal(path string) Refusal {

@@ -340,8 +340,11 @@ func TestR11_AFullStoreTakesTheNextWhenOneIsFreed(t *testing.T) {
 		b.sync()
 		b.sync()
 		require.Equal(t, map[string]string{"/a": "edited", "/b": "b"}, b.texts())
+		require.Equal(t, 1, b.warned("store_full"), "also where the store need not be asked")
+		require.True(t, b.rec.Status().Full)
 		b.rm("/b")
 		b.sync()
+		require.False(t, b.rec.Status().Full)
 		b.converged()
 	})
 	withBench(t, func(b *bench) { b.max = 1 }, func(b *bench) {

@@ -87,6 +87,8 @@ type state struct {
 	// it does.
 	full   int
 	fullAt time.Time
+	// waiting: something is held until the store has room.
+	waiting bool
 	// sends are those begun and not settled: 0 while the request goes on, else
 	// the epoch in which its outcome stayed unknown.
 	sends map[uint64]sending

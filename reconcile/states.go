@@ -39,9 +39,6 @@ func (r *Reconciler) forgive(a Action) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.state.refused, a.Local)
-	if a.Op == replica.OpCreate {
-		r.tell.unsay("full")
-	}
 }
 
 // atCap reports whether the store holds as many memories as it may.
@@ -52,7 +49,19 @@ func (r *Reconciler) setFull() {
 	r.mu.Lock()
 	r.state.full, r.state.fullAt = max(r.view.Len(), 1), time.Now()
 	r.mu.Unlock()
-	r.tell.full(r.view.Len())
+	r.setWaiting(true)
+}
+
+// setWaiting notes whether something is held until the store has room.
+func (r *Reconciler) setWaiting(waiting bool) {
+	r.mu.Lock()
+	r.state.waiting = waiting
+	r.mu.Unlock()
+	if waiting {
+		r.tell.full(r.view.Len())
+	} else {
+		r.tell.unsay("full")
+	}
 }
 
 // setArchived notes that the store takes no creates and updates any more. That
