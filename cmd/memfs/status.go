@@ -1,139 +1,99 @@
 package main
 
 import (
-	"cmp"
+	"context"
 	"encoding/json"
-	"fmt"
 	"io"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"memfs"
-	"memfs/cmd/memfs/internal/control"
-	"memfs/store"
+	"memfs/cmd/memfs/internal/flags"
+)
+
+// checks are the words of --check.
+const (
+	checkLive   = "live"
+	checkSynced = "synced"
 )
 
 func (a *app) statusCommand() *cobra.Command {
-	var asJSON bool
+	var s statusSettings
 	cmd := &cobra.Command{
 		Use:   "status [PATH...]",
 		Short: "Show what is mounted and what is still to be sent",
-		Long: `Show the mounts of this user's memfs processes and what is still to be sent.
+		Long: `Show the mounts of this host and what is still to be sent: one line for each,
+or with PATHs all that is known of the mounts these lie in. Below it stands what
+keeps a mount from being in step with its store, and what to do about it.
 
 Every file is counted once: clean (the store has it), unfetched (the store has
 it, and its content was not needed here yet), dirty (to be sent), held (not sent
-for now), refused (the store can never take it), scratch (local only).`,
-		Example: "  memfs status\n  memfs status /mnt/memory/notes --json",
+for now), refused (the store can never take it), scratch (local only). Memories
+are all of these but scratch. Deleted are memories removed here that the store
+still has; conflicts are texts that lost and are kept.
+
+It works too where nothing of memfs can be seen but a mount, as in a sandbox.
+
+--check is for probes. live: exit code 1 unless each mount is served. synced:
+also 5 where the store is out of reach or refused the credential, and 6 where
+edits wait until somebody does something about it.`,
+		Example: `  memfs status
+  memfs status /mnt/memory/notes --json
+  memfs status --watch
+  memfs status --check /mnt/memory/notes       # a container's liveness
+  memfs status --check=synced                  # an alert`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			live, err := a.processes(cmd.Context())
-			if err != nil {
-				return err
-			}
-			mounts, err := chosen(live, args)
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return a.printJSON(mounts)
-			}
-			return printStatus(a.stdout, mounts)
+			return a.status(cmd.Context(), s, args)
 		},
+		ValidArgsFunction: completeMounts,
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print everything as JSON")
+	s.define(cmd)
 	return cmd
 }
 
-// mountView is one mount in the output of status.
-type mountView struct {
-	PID     int             `json:"pid"`
-	Version string          `json:"version"`
-	Started time.Time       `json:"started"`
-	Mount   string          `json:"mount"`
-	Status  json.RawMessage `json:"status"`
+// statusSettings are the flags of status.
+type statusSettings struct {
+	json  bool
+	watch time.Duration
+	check string
 }
 
-// chosen are the mounts that paths are in; no paths, all mounts.
-func chosen(live []*control.Process, paths []string) ([]mountView, error) {
-	wanted := map[string]bool{}
-	for _, path := range paths {
-		path, err := absolute(path)
+func (s *statusSettings) define(cmd *cobra.Command) {
+	set := cmd.Flags()
+	set.BoolVar(&s.json, "json", false, "print everything as JSON; with --watch, one line each time")
+	flags.DurationVar(set, &s.watch, "watch", 0, 0, "go on showing it, every second unless `interval` says otherwise")
+	set.Lookup("watch").NoOptDefVal = "1s"
+	set.Lookup("watch").DefValue = ""
+	flags.ChoiceVar(set, &s.check, "check", "", []string{checkLive, checkSynced}, "print nothing but what is wrong, and have the exit code tell")
+	set.Lookup("check").NoOptDefVal = checkLive
+}
+
+func (a *app) status(ctx context.Context, s statusSettings, paths []string) error {
+	switch {
+	case s.check != "":
+		mounts, err := a.survey(ctx, paths)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		p := serving(live, path)
-		if p == nil {
-			return nil, fmt.Errorf("%s is not mounted by memfs, or not by this user", path)
-		}
-		mount, _ := p.Serves(path)
-		wanted[mount] = true
+		return check(mounts, s.check)
+	case s.watch > 0:
+		return a.watch(ctx, s, paths)
 	}
-	views := []mountView{}
-	for _, p := range live {
-		for _, m := range p.Mounts {
-			if len(paths) == 0 || wanted[m.Path] {
-				views = append(views, mountView{p.PID, p.Version, p.Started, m.Path, m.Status})
-			}
-		}
-	}
-	return views, nil
+	return a.show(ctx, s, paths, a.stdout)
 }
 
-func printStatus(out io.Writer, mounts []mountView) error {
-	if len(mounts) == 0 {
-		_, err := fmt.Fprintln(out, "nothing is mounted")
+// show prints the present state once.
+func (a *app) show(ctx context.Context, s statusSettings, paths []string, out io.Writer) error {
+	mounts, err := a.survey(ctx, paths)
+	if err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	var notes []string
-	_, _ = fmt.Fprintln(w, "PATH\tSTORE\tACCESS\tCLEAN\tUNFETCHED\tDIRTY\tDELETED\tHELD\tREFUSED\tSCRATCH\tCONFLICTS\tLAST PASS")
-	for _, m := range mounts {
-		var s memfs.Status
-		if err := json.Unmarshal(m.Status, &s); err != nil {
-			return fmt.Errorf("status of %s: %w", m.Mount, err)
+	if s.json {
+		e := json.NewEncoder(out)
+		if s.watch == 0 {
+			e.SetIndent("", "  ")
 		}
-		access := "write"
-		if s.ReadOnly {
-			access = "read"
-		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\n", m.Mount, cmp.Or(s.StoreName, s.StoreID), access,
-			s.Clean, s.Remote, s.Dirty, s.Deleted, s.Held, s.Refused, s.Scratch, s.Conflicts, age(s.Sync.Last.Ended))
-		for _, note := range notesOf(s) {
-			notes = append(notes, m.Mount+": "+note)
-		}
+		return e.Encode(mounts)
 	}
-	for _, note := range notes {
-		_, _ = fmt.Fprintln(w, note)
-	}
-	return w.Flush()
-}
-
-func age(t time.Time) string {
-	if t.IsZero() {
-		return "none"
-	}
-	return time.Since(t).Round(time.Second).String() + " ago"
-}
-
-// notesOf says what keeps a mount from being in step with its store, and what
-// to do about it.
-func notesOf(s memfs.Status) []string {
-	var notes []string
-	note := func(applies bool, format string, args ...any) {
-		if applies {
-			notes = append(notes, fmt.Sprintf(format, args...))
-		}
-	}
-	note(s.Sync.Error != "", "the last pass failed: %s", oneLine(s.Sync.Error))
-	note(!s.MarkerOK, "%s is missing or altered, nothing is synced: put it back, one line \"version 1\" and then %s without a newline",
-		store.MarkerName, s.StoreID)
-	note(s.Sync.Frozen, "the store refused the credential for a write, edits wait: check the key")
-	note(s.Sync.Archived, "the store is archived, edits wait")
-	note(s.Sync.Full, "the store is full, new memories wait")
-	note(s.Sync.Last.HeldDeletes > 0, "%d deletes are held because they concern most of the store: memfs sync %s --allow-deletes sends them",
-		s.Sync.Last.HeldDeletes, s.MountPath)
-	note(s.Sync.Hidden > 0, "%d memories have paths that no file can have, and are not shown", s.Sync.Hidden)
-	note(s.Panics > 0, "memfs failed %d times in file operations; the log has the details", s.Panics)
-	return notes
+	return printStatus(out, mounts, len(paths) > 0, time.Now())
 }
