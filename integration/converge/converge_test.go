@@ -31,6 +31,7 @@ const pairs = 3
 
 // Two mounts of one store are edited at the same time, and then left alone.
 func TestTwoMountsConverge(t *testing.T) {
+	t.Parallel()
 	t.Logf("seed %d", *seed)
 	s := newServer(t, local.Options{})
 	left := s.mount(mounttest.Options{Interval: time.Second, Files: bystanders()})
@@ -59,7 +60,7 @@ func TestTwoMountsConverge(t *testing.T) {
 	}
 	texts := kept(t, mounts)
 	for _, e := range editors {
-		t.Logf("%s: %v; %d of its %d lines were not its own to lose", e.name, e.done, len(e.alive), e.n)
+		t.Logf("%s: %v; %d of its %d lines must be somewhere", e.name, e.done, len(e.alive), e.n)
 		for line, name := range e.alive {
 			assert.True(t, strings.Contains(texts, line), "%s was written to %s and is nowhere", strings.TrimSpace(line), name)
 		}

@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"memfs/store"
+	"memfs/store/claude"
 	"memfs/store/local"
 )
 
@@ -20,6 +22,8 @@ import (
 type server struct {
 	*httptest.Server
 	t *testing.T
+	// api is the way of somebody else, which is not counted and never fails.
+	api *claude.API
 
 	mu       sync.Mutex
 	store    string // its id, once it was made
@@ -35,7 +39,50 @@ func newServer(t *testing.T, o local.Options) *server {
 	s := &server{t: t}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.serve(stores.Handler(), w, r) }))
 	t.Cleanup(s.Close)
+	direct := httptest.NewServer(stores.Handler())
+	t.Cleanup(direct.Close)
+	s.api, err = claude.New(claude.Config{BaseURL: direct.URL, Credential: "test"})
+	require.NoError(t, err)
+	t.Cleanup(s.api.Close)
 	return s
+}
+
+// client is somebody else who uses the store.
+func (s *server) client() store.Client { return s.api.Store(s.store) }
+
+// memories are what the store has, by path, with contents.
+func (s *server) memories() map[string]store.Memory {
+	s.t.Helper()
+	all := map[string]store.Memory{}
+	for query := (store.ListQuery{Full: true}); ; {
+		page, err := s.client().List(s.t.Context(), query)
+		require.NoError(s.t, err)
+		for _, m := range page.Memories {
+			all[m.Path] = m
+		}
+		if page.Next == "" {
+			return all
+		}
+		query.Page = page.Next
+	}
+}
+
+// texts are the contents of memories.
+func (s *server) texts() map[string]string {
+	s.t.Helper()
+	texts := map[string]string{}
+	for path, m := range s.memories() {
+		texts[path] = string(m.Content)
+	}
+	return texts
+}
+
+// delete deletes the memory at a path.
+func (s *server) delete(path string) {
+	s.t.Helper()
+	m, ok := s.memories()[path]
+	require.True(s.t, ok, path)
+	require.NoError(s.t, s.client().Delete(s.t.Context(), m.ID, m.SHA))
 }
 
 const storesPath = "/v1/memory_stores"
