@@ -4,7 +4,7 @@ package main
 
 import (
 	"context"
-	"log/slog"
+	"log/slog" //nolint:depguard // what the SDK logs with
 	"os"
 	"time"
 
