@@ -52,7 +52,7 @@ func (l *losers) drop(words []string, yes bool) error {
 		_, err := fmt.Fprintln(l.stdout, "no text lost")
 		return err
 	}
-	if err := l.agreed(fmt.Sprintf("Discard %d losing texts for good?", len(chosen)), yes); err != nil {
+	if err := l.agreed("Discard "+losingTexts(len(chosen))+" for good?", yes); err != nil {
 		return err
 	}
 	var errs []error
@@ -65,4 +65,11 @@ func (l *losers) drop(words []string, yes bool) error {
 		_, _ = fmt.Fprintf(l.stdout, "%s  dropped\n", e.ID)
 	}
 	return errors.Join(errs...)
+}
+
+func losingTexts(n int) string {
+	if n == 1 {
+		return "1 losing text"
+	}
+	return fmt.Sprintf("%d losing texts", n)
 }
