@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -50,9 +49,6 @@ func TestMedians(t *testing.T) {
 	assert.InDelta(t, 2, median([]float64{9, 1, 2}), 0)
 	assert.InDelta(t, 2.5, median([]float64{9, 1, 2, 3}), 0)
 	assert.InDelta(t, 2, ratio([]float64{2, 20, 40}, []float64{1, 10, 10}), 0, "of each round's own")
-	f := make(figures)
-	f.set("stat", onExt4, 3*time.Millisecond, 1000)
-	assert.InDelta(t, 3, f["stat"][onExt4], 1e-9)
 }
 
 func TestTextsDiffer(t *testing.T) {

@@ -89,11 +89,11 @@ func readCold(p *place, f figures) error {
 	for _, c := range []struct{ name, op string }{{coldStat, "stat"}, {coldRead, "open+read+close"}} {
 		op := operationNamed(c.op)
 		op.warm = false
-		took, count, err := op.measure(p)
+		micros, err := op.measure(p)
 		if err != nil {
 			return err
 		}
-		f.set(c.name, p.name, took, count)
+		f.set(c.name, p.name, micros)
 	}
 	return nil
 }
@@ -106,11 +106,11 @@ func fetchMemfs(b *bench, url string, info store.Info, f figures) error {
 	defer func() { _ = m.end() }()
 	p := newPlace(onMemfs, m.path)
 	fetch := operation{run: each(unfetchedFiles, func(p *place, i int) error { return p.read(p.files[i], usual.size) })}
-	took, count, err := fetch.measure(p)
+	micros, err := fetch.measure(p)
 	if err != nil {
 		return err
 	}
-	f.set(fetchRead, p.name, took, count)
+	f.set(fetchRead, p.name, micros)
 	return nil
 }
 

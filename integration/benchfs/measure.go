@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -71,45 +72,61 @@ func (b *bench) places(ctx context.Context) ([]*place, *mounted, error) {
 // figures are microseconds by operation and filesystem.
 type figures map[string]map[string]float64
 
-func (f figures) set(op, place string, took time.Duration, count int) {
+func (f figures) set(op, place string, micros float64) {
 	if f[op] == nil {
 		f[op] = make(map[string]float64)
 	}
-	f[op][place] = float64(took.Nanoseconds()) / 1e3 / float64(count)
+	f[op][place] = micros
 }
 
-// round measures every operation once on each filesystem, which take turns to
-// be the first.
+// repeats is how often a round measures what takes microseconds: one time
+// slice that somebody else gets is longer than all of it.
+const repeats = 5
+
+// round measures every operation on each filesystem, which take turns to be the
+// first.
 func round(ctx context.Context, places []*place, turn int) (figures, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	f := make(figures)
 	for i, op := range operations {
-		for j := range places {
+		samples := make(map[string][]float64)
+		for j := range op.times() * len(places) {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
 			p := places[(i+j+turn)%len(places)]
-			took, count, err := op.measure(p)
+			micros, err := op.measure(p)
 			if err != nil {
-				return nil, err
+				return nil, fmt.Errorf("%s on %s: %w", op.name, p.name, err)
 			}
-			f.set(op.name, p.name, took, count)
+			samples[p.name] = append(samples[p.name], micros)
+		}
+		for name, all := range samples {
+			f.set(op.name, name, median(all))
 		}
 	}
 	return f, nil
 }
 
-func (op operation) measure(p *place) (time.Duration, int, error) {
+func (op operation) times() int {
+	if op.warm {
+		return repeats
+	}
+	return 1
+}
+
+// measure returns the microseconds that one operation took.
+func (op operation) measure(p *place) (float64, error) {
 	if op.prepare != nil {
 		if err := op.prepare(p); err != nil {
-			return 0, 0, err
+			return 0, err
 		}
 	}
 	if op.warm {
 		if _, err := op.run(p); err != nil {
-			return 0, 0, err
+			return 0, err
 		}
 	}
 	began := time.Now()
@@ -118,7 +135,7 @@ func (op operation) measure(p *place) (time.Duration, int, error) {
 	if err == nil && op.clean != nil {
 		err = op.clean(p)
 	}
-	return took, count, err
+	return float64(took.Nanoseconds()) / 1e3 / float64(count), err
 }
 
 func median(values []float64) float64 {

@@ -84,7 +84,7 @@ func (b *bench) ext4() (*place, error) {
 		return nil, err
 	}
 	b.report.note("ext4: %s", mountOptions(dir))
-	p := newPlace(onExt4, dir)
+	p := newPlace(onExt4, filepath.Join(dir, "files")) // as deep as a mount: each name of a path counts
 	return p, p.fill()
 }
 
