@@ -130,7 +130,11 @@ func Attach(ctx context.Context, o Options, stores []Store) (*Session, error) {
 			return nil
 		})
 	}
-	if err := group.Wait(); err != nil {
+	err := group.Wait()
+	if err == nil {
+		err = context.Cause(ctx) // told to end when all but everything was done
+	}
+	if err != nil {
 		s.takeBack()
 		return nil, err
 	}
