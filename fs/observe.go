@@ -15,6 +15,8 @@ import (
 type Operation struct {
 	// Name is the request's: lookup, read, write, rename ...
 	Name string
+	// Store is the id of the store that is mounted.
+	Store string
 	// Took is how long the answer took.
 	Took time.Duration
 	// Errno is 0 where it succeeded.
@@ -51,7 +53,7 @@ type observed struct {
 func (o *observed) begin(op string, header *fuse.InHeader, name string) func(fuse.Status, int) {
 	began := time.Now()
 	return func(answer fuse.Status, bytes int) {
-		o.observer(Operation{Name: op, Took: time.Since(began), Errno: syscall.Errno(answer), Bytes: bytes,
+		o.observer(Operation{Name: op, Store: o.storeID, Took: time.Since(began), Errno: syscall.Errno(answer), Bytes: bytes,
 			f: o.filesystem, node: header.NodeId, name: name})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"strings"
 
@@ -128,7 +129,12 @@ func (a *app) prepare(cmd *cobra.Command, _ []string) error {
 
 // open gives a command its API; done closes it.
 func (a *app) open() (b *backend.Backend, done func(), err error) {
-	b, err = backend.Open(a.local, a.log)
+	return a.openWrapped(nil)
+}
+
+// openWrapped is open with something around what carries the requests.
+func (a *app) openWrapped(wrap func(http.RoundTripper) http.RoundTripper) (b *backend.Backend, done func(), err error) {
+	b, err = backend.OpenWrapped(a.local, a.log, wrap)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -29,11 +29,16 @@ var errStopped = errors.New("stopped before the mounts were ready; nothing is le
 func (a *app) hold(ctx context.Context, s settings, specs []volume.Spec, while func(*supervise.Supervisor, <-chan os.Signal) error) error {
 	signals, stop := process.Signals()
 	defer stop()
+	if err := s.observation.begin(ctx, a.log); err != nil {
+		return err
+	}
+	defer a.close(s.observation.end)
 	session, closing, err := a.attach(ctx, s, specs, signals)
 	if err != nil {
 		return err
 	}
 	defer closing()
+	s.observation.watch(session.Session)
 	supervisor := supervise.New(session, version, a.log)
 	defer a.close(supervisor.Listen(control.Directories(os.Getenv, os.Geteuid())[0]))
 	return while(supervisor, signals)
@@ -53,7 +58,7 @@ func (a *app) attach(ctx context.Context, s settings, specs []volume.Spec, signa
 		case <-over:
 		}
 	}()
-	b, closing, err := a.open()
+	b, closing, err := a.openWrapped(s.observation.transport())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -194,6 +199,7 @@ func (s *settings) options(state, endpoint string, log *zap.Logger) memfs.Option
 		AllowOther:     s.allowOther,
 		AcceptEmptyDir: true,
 		KeepCache:      s.keepCache,
+		Observe:        s.observation.operations(log),
 		Log:            log,
 	}
 	s.owner.apply(&o)

@@ -46,6 +46,7 @@ command could not be run or was not found.`,
 		},
 	}
 	s.define(cmd.Flags())
+	s.observation.define(cmd.Flags())
 	return cmd
 }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -13,6 +14,7 @@ import (
 	"memfs/cmd/memfs/internal/daemon"
 	"memfs/cmd/memfs/internal/exitcode"
 	"memfs/cmd/memfs/internal/logging"
+	"memfs/cmd/memfs/internal/service"
 	"memfs/cmd/memfs/internal/supervise"
 	"memfs/cmd/memfs/internal/volume"
 )
@@ -48,6 +50,7 @@ user-preferences. With :ro nothing is ever sent to the store.`,
 		},
 	}
 	s.define(cmd.Flags())
+	s.observation.define(cmd.Flags())
 	cmd.Flags().BoolVar(&background, "daemon", false, "return when the mounts are ready; they stay, and log to memfs.log in the state directory")
 	return cmd
 }
@@ -65,9 +68,22 @@ func (a *app) mount(ctx context.Context, s settings, specs []volume.Spec, child 
 		if err := a.ready(s, child); err != nil {
 			return errors.Join(err, supervisor.End(signals))
 		}
-		supervisor.Wait(signals, nil)
+		a.serveUntilTold(ctx, supervisor, signals)
 		return supervisor.End(signals)
 	})
+}
+
+// serveUntilTold tells the service manager how the mounts are, until they are
+// to end.
+func (a *app) serveUntilTold(ctx context.Context, supervisor *supervise.Supervisor, signals <-chan os.Signal) {
+	manager := service.Find(os.Getenv, a.log)
+	ctx, cancel := context.WithCancel(ctx)
+	var telling sync.WaitGroup
+	telling.Go(func() { manager.Run(ctx, func() string { return summary(supervisor.Report()) }) })
+	supervisor.Wait(signals, nil)
+	cancel()
+	telling.Wait()
+	manager.Stopping("final pass and unmount")
 }
 
 // ready lets the command return that waits in the foreground.

@@ -26,6 +26,7 @@ type settings struct {
 	allowOther      bool
 	keepCache       bool
 	owner           owner
+	observation     observation
 }
 
 // defineHost defines the flags that say what of this host is used.

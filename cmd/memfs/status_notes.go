@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"memfs/cmd/memfs/internal/control"
 	"memfs/cmd/memfs/internal/exitcode"
 )
 
@@ -63,6 +64,23 @@ func count(n int, one, many string) string {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %s", n, many)
+}
+
+// summary is how a process's mounts are, in one line.
+func summary(r control.Report) string {
+	unsent := 0
+	said := ""
+	for _, m := range r.Mounts {
+		view, err := viewOfMount(r, m)
+		if err != nil {
+			continue // the process wrote it itself
+		}
+		unsent += view.Status.Dirty + view.Status.Deleted + view.Status.Strays
+		if notes := notesOf(view); said == "" && len(notes) > 0 {
+			said = fmt.Sprintf("; %s: %s", m.Path, notes[0])
+		}
+	}
+	return fmt.Sprintf("%s, %s unsent%s", count(len(r.Mounts), "mount", "mounts"), count(unsent, "edit", "edits"), said)
 }
 
 // check is the answer to a probe: an error with the first exit code that one of

@@ -42,7 +42,7 @@ func (a *app) survey(ctx context.Context, paths []string) ([]mountView, error) {
 	served := map[string]bool{}
 	for _, p := range live {
 		for _, m := range p.Mounts {
-			view, err := viewOfMount(p, m)
+			view, err := viewOfMount(p.Report, m)
 			if err != nil {
 				return nil, err
 			}
@@ -68,7 +68,7 @@ func (a *app) survey(ctx context.Context, paths []string) ([]mountView, error) {
 }
 
 // viewOfMount is what a process says of one of its mounts.
-func viewOfMount(p *control.Process, m control.Mount) (mountView, error) {
+func viewOfMount(p control.Report, m control.Mount) (mountView, error) {
 	view := mountView{PID: p.PID, Version: p.Version, Started: p.Started, Mount: m.Path, Status: new(memfs.Status)}
 	if err := json.Unmarshal(m.Status, view.Status); err != nil {
 		return view, fmt.Errorf("status of %s: %w", m.Path, err)

@@ -37,6 +37,9 @@ type Config struct {
 	// HTTPClient carries the requests; nil is a client of our own. It is
 	// copied, not changed.
 	HTTPClient *http.Client
+	// Wrap puts something between the API and the network, to count what goes
+	// through; nil puts nothing there.
+	Wrap func(http.RoundTripper) http.RoundTripper
 	// Timeout bounds one request; 0 is DefaultTimeout.
 	Timeout time.Duration
 	// Log gets one debug line a request, without query, content or
@@ -62,7 +65,7 @@ func New(c Config) (*API, error) {
 	if c.Log == nil {
 		c.Log = zap.NewNop()
 	}
-	client := wrapClient(c.HTTPClient, c.Log)
+	client := wrapClient(c.HTTPClient, c.Wrap, c.Log)
 	opts := []option.RequestOption{
 		option.WithHTTPClient(client),
 		option.WithMaxRetries(0),

@@ -44,8 +44,8 @@ func send[T any](ctx context.Context, limit int64, call func(context.Context) (*
 }
 
 // wrapClient returns a copy of c (nil: a new client) whose transport bounds and
-// records answers.
-func wrapClient(c *http.Client, log *zap.Logger) *http.Client {
+// records answers; wrap, unless nil, is around what carries them.
+func wrapClient(c *http.Client, wrap func(http.RoundTripper) http.RoundTripper, log *zap.Logger) *http.Client {
 	wrapped := http.Client{}
 	if c != nil {
 		wrapped = *c
@@ -57,6 +57,9 @@ func wrapClient(c *http.Client, log *zap.Logger) *http.Client {
 	next := wrapped.Transport
 	if next == nil {
 		next = http.DefaultTransport
+	}
+	if wrap != nil {
+		next = wrap(next)
 	}
 	wrapped.Transport = &transport{next: next, log: log}
 	return &wrapped

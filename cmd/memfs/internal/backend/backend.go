@@ -34,21 +34,25 @@ func URL() string { return cmp.Or(os.Getenv("ANTHROPIC_BASE_URL"), defaultURL) }
 
 // Open returns the embedded store in dir, or the API where dir is "". The
 // caller closes it.
-func Open(dir string, log *zap.Logger) (*Backend, error) {
+func Open(dir string, log *zap.Logger) (*Backend, error) { return OpenWrapped(dir, log, nil) }
+
+// OpenWrapped is Open with something around what carries the requests; see
+// claude.Config.
+func OpenWrapped(dir string, log *zap.Logger, wrap func(http.RoundTripper) http.RoundTripper) (*Backend, error) {
 	if dir != "" {
-		return embedded(dir, log)
+		return embedded(dir, log, wrap)
 	}
 	if err := credential.Adopt(); err != nil {
 		return nil, err
 	}
-	api, err := claude.New(claude.Config{Log: log})
+	api, err := claude.New(claude.Config{Log: log, Wrap: wrap})
 	if err != nil {
 		return nil, err
 	}
 	return &Backend{API: api, Endpoint: URL(), close: func() error { return nil }}, nil
 }
 
-func embedded(dir string, log *zap.Logger) (*Backend, error) {
+func embedded(dir string, log *zap.Logger, wrap func(http.RoundTripper) http.RoundTripper) (*Backend, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, fmt.Errorf("local store: %w", err)
@@ -61,6 +65,7 @@ func embedded(dir string, log *zap.Logger) (*Backend, error) {
 		BaseURL:    "http://memfs.invalid",
 		Credential: "local",
 		HTTPClient: &http.Client{Transport: transport{server.Handler()}},
+		Wrap:       wrap,
 		Log:        log,
 	})
 	if err != nil {
