@@ -111,7 +111,7 @@ func attribute(path, name string) (string, error) {
 	value := make([]byte, 64<<10) // the kernel's limit
 	n, err := unix.Lgetxattr(path, "user.memfs."+name, value)
 	switch {
-	case errors.Is(err, noAttribute):
+	case errors.Is(err, errNoAttribute):
 		return "", nil
 	case err != nil:
 		return "", err

@@ -2,4 +2,4 @@ package mounted
 
 import "golang.org/x/sys/unix"
 
-const noAttribute = unix.ENOATTR
+const errNoAttribute = unix.ENOATTR

@@ -2,4 +2,4 @@ package mounted
 
 import "golang.org/x/sys/unix"
 
-const noAttribute = unix.ENODATA
+const errNoAttribute = unix.ENODATA
