@@ -1,4 +1,4 @@
-package memfs
+package attach
 
 import (
 	"path/filepath"
