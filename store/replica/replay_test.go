@@ -79,6 +79,9 @@ func wanted(s Snapshot) string {
 	for _, send := range s.Sends {
 		fmt.Fprintf(&b, "send %d %d %s %s\n", send.Seq, send.Op, send.ID, send.Path)
 	}
+	for _, stray := range s.Strays {
+		fmt.Fprintf(&b, "stray %s %s %q\n", stray.Path, stray.SHA, stray.MemoryID)
+	}
 	fmt.Fprintf(&b, "marker=%t bases=%d\n", s.MarkerOK, s.BaseCount)
 	return b.String()
 }
