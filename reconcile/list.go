@@ -3,6 +3,8 @@ package reconcile
 import (
 	"context"
 	"fmt"
+	"path"
+	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -54,26 +56,89 @@ func listAll(ctx context.Context, r store.Reader) (listing, error) {
 // listParallel lists the whole store directory by directory, which takes more
 // requests than listAll and less time (R1).
 func listParallel(ctx context.Context, r store.Reader) (listing, error) {
-	all := listing{}
-	var prefixes []string
-	err := pages(ctx, r, store.ListQuery{Children: true}, func(p store.ListPage) {
-		all.add(p.Memories)
-		prefixes = append(prefixes, p.Prefixes...)
+	l := &lister{Reader: r, slots: make(chan struct{}, maxFetches), all: listing{}}
+	err := l.tree(ctx, "")
+	return l.all, err
+}
+
+// lister lists with a bounded number of requests at a time.
+type lister struct {
+	store.Reader
+	slots chan struct{}
+
+	mu  sync.Mutex
+	all listing
+}
+
+// List is store.Reader's.
+func (l *lister) List(ctx context.Context, q store.ListQuery) (store.ListPage, error) {
+	select {
+	case l.slots <- struct{}{}:
+		defer func() { <-l.slots }()
+		return l.Reader.List(ctx, q)
+	case <-ctx.Done():
+		return store.ListPage{}, &store.UnavailableError{Cause: ctx.Err()}
+	}
+}
+
+func (l *lister) add(p store.ListPage) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all.add(p.Memories)
+}
+
+func (l *lister) len() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.all)
+}
+
+// tree lists what is below a directory through its child directories. Where the
+// first of them turn out to hold so little that a page of everything brings
+// more than all requests of a moment, it lists page by page.
+func (l *lister) tree(ctx context.Context, dir string) error {
+	var children []string
+	err := pages(ctx, l, store.ListQuery{Prefix: dir, Children: true}, func(p store.ListPage) {
+		l.add(p)
+		children = append(children, p.Prefixes...)
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var mu sync.Mutex
+	first := children[:min(len(children), maxFetches)]
+	before := l.len()
+	if err := l.each(ctx, first); err != nil || len(first) == len(children) {
+		return err
+	}
+	if l.len()-before < store.MaxBasicPage {
+		return pages(ctx, l, store.ListQuery{Prefix: dir}, l.add)
+	}
+	return l.each(ctx, children[len(first):])
+}
+
+// each lists several directories at once.
+func (l *lister) each(ctx context.Context, dirs []string) error {
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(maxFetches)
-	for _, prefix := range prefixes {
-		group.Go(func() error {
-			return pages(ctx, r, store.ListQuery{Prefix: prefix}, func(p store.ListPage) {
-				mu.Lock()
-				defer mu.Unlock()
-				all.add(p.Memories)
-			})
-		})
+	for _, dir := range dirs {
+		group.Go(func() error { return l.below(ctx, dir) })
 	}
-	return all, group.Wait()
+	return group.Wait()
+}
+
+// below lists what is below a directory: in one request where that is enough.
+func (l *lister) below(ctx context.Context, dir string) error {
+	q := store.ListQuery{Prefix: dir}
+	page, err := l.List(ctx, q)
+	if err != nil {
+		return fmt.Errorf("list %q: %w", dir, err)
+	}
+	l.add(page)
+	nested := slices.ContainsFunc(page.Memories, func(m store.Memory) bool { return path.Dir(m.Path)+"/" != dir })
+	switch q.Page = page.Next; {
+	case q.Page == "":
+		return nil
+	case nested:
+		return l.tree(ctx, dir)
+	}
+	return pages(ctx, l, q, l.add)
 }

@@ -1,0 +1,62 @@
+package reconcile
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestR1_TheFirstListingSuitsTheTree(t *testing.T) {
+	for _, shape := range []struct {
+		name     string
+		memories int
+		path     func(i int) string
+		// most is how many requests it may take, rounds how many of them one
+		// after the other: of the whole store or below one directory.
+		most, rounds int
+	}{
+		{"flat", 1000, func(i int) string { return fmt.Sprintf("/%04d", i) }, 10, 10},
+		{"directories", 1000, func(i int) string { return fmt.Sprintf("/%02d/%d", i%50, i) }, 1 + 50, 1},
+		{"a large directory", 1000, func(i int) string { return fmt.Sprintf("/d/%04d", i) }, 1 + 10, 10},
+		{"all below one", 1000, func(i int) string { return fmt.Sprintf("/top/%02d/%d", i%50, i) }, 3 + 50, 1},
+		{"a directory for each", 1000, func(i int) string { return fmt.Sprintf("/%04d/f", i) }, 1 + maxFetches + 10, 10},
+		{"below one, a directory for each", 1000, func(i int) string { return fmt.Sprintf("/top/%04d/f", i) }, 3 + maxFetches + 10, 11},
+	} {
+		t.Run(shape.name, func(t *testing.T) {
+			f := newFake()
+			for i := range shape.memories {
+				f.put(shape.path(i), fmt.Sprint(i))
+			}
+			all, err := listParallel(t.Context(), f)
+			require.NoError(t, err)
+			require.Len(t, all, shape.memories)
+			for _, m := range f.memories {
+				require.Equal(t, m.Path, all[m.ID].Path)
+			}
+			calls := f.called()
+			require.LessOrEqual(t, len(calls), shape.most, "%s", calls)
+			rounds := map[string]int{}
+			for _, call := range calls {
+				rounds[call]++
+				require.LessOrEqual(t, rounds[call], shape.rounds, call)
+			}
+		})
+	}
+}
+
+func TestR1_AListingThatFailsEnds(t *testing.T) {
+	f := newFake()
+	for i := range 300 {
+		f.put(fmt.Sprintf("/d%d/e/%03d", i%20, i), "text")
+	}
+	f.before = func(call string) error {
+		if strings.HasPrefix(call, "list /d7/") {
+			return fmt.Errorf("%s: refused", call)
+		}
+		return nil
+	}
+	_, err := listParallel(t.Context(), f)
+	require.ErrorContains(t, err, "refused")
+}
