@@ -30,10 +30,12 @@ func (r *reader) memory(m anthropic.BetaManagedAgentsMemory, full bool) (store.M
 	case m.ContentSizeBytes < 0:
 		err = errors.New("its size is negative")
 	}
+	// What the SDK decodes are parts of the whole answer, which would stay in
+	// memory with them.
 	out := store.Memory{
-		ID:        m.ID,
-		VersionID: m.MemoryVersionID,
-		Path:      m.Path,
+		ID:        strings.Clone(m.ID),
+		VersionID: strings.Clone(m.MemoryVersionID),
+		Path:      strings.Clone(m.Path),
 		Size:      m.ContentSizeBytes,
 		SHA:       sum,
 		CreatedAt: m.CreatedAt,
@@ -69,10 +71,10 @@ func listed(u anthropic.BetaManagedAgentsMemoryListItemUnion) anthropic.BetaMana
 // version checks and converts one version of this store.
 func (r *reader) version(v anthropic.BetaManagedAgentsMemoryVersion, full bool) (store.Version, error) {
 	out := store.Version{
-		ID:         v.ID,
-		MemoryID:   v.MemoryID,
-		Operation:  store.Operation(v.Operation),
-		Path:       v.Path,
+		ID:         strings.Clone(v.ID), // see memory
+		MemoryID:   strings.Clone(v.MemoryID),
+		Operation:  store.Operation(strings.Clone(string(v.Operation))),
+		Path:       strings.Clone(v.Path),
 		Size:       v.ContentSizeBytes,
 		CreatedAt:  v.CreatedAt,
 		CreatedBy:  actor(v.CreatedBy),
