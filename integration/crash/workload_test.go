@@ -110,7 +110,7 @@ func (w *worker) choose() op {
 	case 0, 1:
 		return w.save(w.any())
 	case 2:
-		return w.replace(w.any())
+		return w.replace(w.name())
 	case 3:
 		return w.append(name)
 	case 4:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -160,17 +161,19 @@ func (r *Replica) replayFrame(payload []byte) error {
 }
 
 // reload brings the content that a record builds on into memory. It was kept
-// before the record was written; where it is lost all the same the file is
+// before the record was written, and synced before a sync of that returned.
+// Where it is lost all the same, by power loss before that or by somebody's
+// hand, the store is asked for it; where that has not got it either the file is
 // damaged: it cannot be read and is never sent.
 func (r *Replica) reload(n *node) {
-	text, err := r.objects.Get(n.content.sha)
+	text, err := r.load(r.ctx, n.content)
 	if err != nil || int64(len(text)) != n.content.size {
 		r.o.Log.Error("content that later edits build on is gone from the state directory",
 			zap.String("code", "content_lost"), zap.String("store", r.o.Store.ID), zap.String("path", n.path()), zap.Error(err))
 		n.damaged = true
 		text = make([]byte, n.content.size)
 	}
-	n.content.buf, n.content.hashed = text, false
+	n.content.buf, n.content.hashed = slices.Clone(text), false
 }
 
 // recoverSaves makes a file that was emptied and neither written nor synced

@@ -87,7 +87,7 @@ func (r *Replica) fetch(ctx context.Context, c content) ([]byte, error) {
 		defer cancel()
 		text, err := r.o.Fetch(bound, c.memory, c.version, c.sha)
 		if err != nil {
-			if errors.Is(err, store.ErrNotFound) {
+			if errors.Is(err, store.ErrNotFound) && !r.tree.replaying {
 				r.o.Missing(c.memory)
 			}
 			return nil, fmt.Errorf("%w: %w", ErrNotFetched, err)
