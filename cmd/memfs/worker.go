@@ -26,6 +26,7 @@ import (
 	"memfs/cmd/memfs/internal/process"
 	"memfs/cmd/memfs/internal/supervise"
 	"memfs/cmd/memfs/internal/worker"
+	"memfs/cmd/memfs/internal/worker/namespace"
 	"memfs/cmd/memfs/internal/worker/toolbox"
 )
 
@@ -40,7 +41,7 @@ func (a *app) workerCommand() *cobra.Command {
 where its agent expects them, run the agent's tools there, send what is left and
 unmount. The tools run in a process of their own, without memfs's credentials.`,
 	}
-	cmd.AddCommand(a.workerPollCommand(), a.workerRunCommand(), a.workerToolsCommand())
+	cmd.AddCommand(a.workerPollCommand(), a.workerRunCommand(), a.workerToolsCommand(), a.workerEnterCommand())
 	return cmd
 }
 
@@ -93,11 +94,14 @@ type pollSettings struct {
 	environment string
 	maxSessions int
 	onWork      string
+	isolate     string
 }
 
 func (o *pollSettings) define(set *pflag.FlagSet) {
 	set.StringVar(&o.environment, "environment-id", "", "`environment` whose work is claimed (default $ANTHROPIC_ENVIRONMENT_ID)")
 	set.IntVar(&o.maxSessions, "max-sessions", 1, "how many sessions are served at the same time")
+	flags.ChoiceVar(set, &o.isolate, "isolate", isolateOff, []string{isolateAuto, isolateOn, isolateOff}, "give each session a mount namespace, so that two can have the same store at the same path")
+	set.Lookup("isolate").NoOptDefVal = isolateOn
 	set.StringVar(&o.onWork, "on-work", "", "`script` to run for each work item, instead of serving it here; it gets the item in variables and as JSON on standard input")
 }
 
@@ -123,9 +127,13 @@ func (a *app) workerPoll(set *pflag.FlagSet, s workerSettings, o pollSettings) e
 	}
 	signals, stop := process.Signals()
 	defer stop()
-	serve := a.serveHere(set, c)
-	if o.onWork != "" {
-		serve = a.serveByScript(o.onWork, key, c.Workdir)
+	serve := a.serveByScript(o.onWork, key, c.Workdir)
+	if o.onWork == "" {
+		isolate, err := a.isolated(o.isolate, c)
+		if err != nil {
+			return err
+		}
+		serve = a.serveHere(set, c, isolate)
 	}
 	return worker.Poll(worker.PollConfig{
 		BaseURL: c.BaseURL, EnvironmentID: environment, EnvironmentKey: key, MaxSessions: o.maxSessions, Log: a.log,
@@ -134,7 +142,7 @@ func (a *app) workerPoll(set *pflag.FlagSet, s workerSettings, o pollSettings) e
 }
 
 // serveHere runs this program once more for each item, with the same settings.
-func (a *app) serveHere(set *pflag.FlagSet, c worker.Config) func(worker.Item) *exec.Cmd {
+func (a *app) serveHere(set *pflag.FlagSet, c worker.Config, isolate bool) func(worker.Item) *exec.Cmd {
 	args := []string{"worker", "run", "--" + untilEOF, "--state-dir=" + c.Attach.StateDir, "--workdir=" + c.Workdir}
 	known := a.workerRunCommand().Flags()
 	set.Visit(func(f *pflag.Flag) {
@@ -143,10 +151,16 @@ func (a *app) serveHere(set *pflag.FlagSet, c worker.Config) func(worker.Item) *
 		}
 	})
 	args = append(args, "--log-level="+a.logLevel, "--log-format="+a.logFormat)
+	if isolate {
+		args = append(args, "--"+isolatedRun)
+	}
 	return func(worker.Item) *exec.Cmd {
 		cmd := exec.Command(self(), args...)
+		if isolate {
+			cmd = inNamespace(args)
+		}
 		cmd.Args[0] = "memfs"
-		cmd.Env = withoutItem(os.Environ())
+		cmd.Env = append(credential.Strip(withoutItem(os.Environ())), "RUNTIME_DIRECTORY="+c.Runtime)
 		a.childOf(cmd)
 		return cmd
 	}
@@ -168,14 +182,21 @@ func (a *app) serveByScript(script, key, workdir string) func(worker.Item) *exec
 // for the poller, which tells the others.
 func (a *app) childOf(cmd *exec.Cmd) {
 	cmd.Stdout, cmd.Stderr = a.stdout, a.stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Setpgid = true
 }
 
-const untilEOF = "until-eof"
+// What worker poll tells the processes that it starts.
+const (
+	untilEOF    = "until-eof"
+	isolatedRun = "isolated"
+)
 
 func (a *app) workerRunCommand() *cobra.Command {
 	var s workerSettings
-	var watch bool
+	var watch, isolated bool
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Serve one claimed work item and exit",
@@ -187,21 +208,20 @@ and ANTHROPIC_WORK_SECRET; where there is no secret among them, its JSON is read
 from standard input, unless that is a terminal. ANTHROPIC_ENVIRONMENT_KEY is
 needed only where the secret has no sessions token.`,
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return a.workerRun(s, watch) },
+		RunE: func(*cobra.Command, []string) error { return a.workerRun(s, watch, isolated) },
 	}
 	s.define(cmd.Flags())
 	cmd.Flags().BoolVar(&watch, untilEOF, false, "end the session when standard input ends")
-	_ = cmd.Flags().MarkHidden(untilEOF)
+	cmd.Flags().BoolVar(&isolated, isolatedRun, false, "this process has a mount namespace of its own")
+	for _, name := range []string{untilEOF, isolatedRun} {
+		_ = cmd.Flags().MarkHidden(name)
+	}
 	return cmd
 }
 
-func (a *app) workerRun(s workerSettings, watch bool) error {
+func (a *app) workerRun(s workerSettings, watch, isolated bool) error {
 	signals, stop := process.Signals()
 	defer stop()
-	c, err := a.workerConfig(s)
-	if err != nil {
-		return err
-	}
 	key, err := credential.Lookup(environmentKey)
 	if err != nil {
 		return err
@@ -213,6 +233,14 @@ func (a *app) workerRun(s workerSettings, watch bool) error {
 	item, err := worker.ReadItem(os.Getenv, key, in)
 	if err != nil {
 		return exitcode.With(exitcode.Usage, err)
+	}
+	c, err := a.workerConfig(s)
+	if c.Isolated = isolated; isolated && err == nil {
+		err = namespace.Enter(nil)
+	}
+	if err != nil {
+		worker.GiveUp(backend.URL(), item, err, a.log)
+		return err
 	}
 	if watch {
 		ends := make(chan os.Signal, 1)

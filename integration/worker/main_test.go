@@ -19,6 +19,9 @@ func buildAndRun(m *testing.M) int {
 		panic(err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
+	if err := os.Chmod(dir, 0o755); err != nil { // also for tests as another user
+		panic(err)
+	}
 	program = filepath.Join(dir, "memfs")
 	build := exec.Command("go", "build", "-o", program, "memfs/cmd/memfs")
 	build.Stderr = os.Stderr

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
@@ -13,6 +15,7 @@ import (
 	"memfs"
 	"memfs/cmd/memfs/internal/exitcode"
 	"memfs/cmd/memfs/internal/volume"
+	"memfs/cmd/memfs/internal/worker/namespace"
 	"memfs/fs"
 	"memfs/fs/mountpoint"
 	"memfs/store"
@@ -48,6 +51,9 @@ func (s *serving) attach(ctx context.Context, session *anthropic.BetaManagedAgen
 	stores, err := s.stores(attachments)
 	if err != nil {
 		return nil, s.failed(ctx, fault{err, "paths_collide", "give one of the stores another name and create the session anew"}, nil)
+	}
+	if err := s.cover(stores); err != nil {
+		return nil, s.failed(ctx, explain(err), stores)
 	}
 	o := s.c.Attach
 	o.Endpoint, o.Session, o.Log, o.Sync.Log = s.c.BaseURL, s.item.SessionID, s.log, s.log
@@ -89,6 +95,25 @@ func (s *serving) stores(attachments []claude.Attachment) ([]memfs.Store, error)
 		}
 	}
 	return stores, nil
+}
+
+// cover keeps the mount points of an isolated session in its namespace.
+func (s *serving) cover(stores []memfs.Store) error {
+	if !s.c.Isolated {
+		return nil
+	}
+	var parents []string
+	for _, st := range stores {
+		if parent := filepath.Dir(st.Path); !slices.Contains(parents, parent) {
+			parents = append(parents, parent)
+		}
+	}
+	for _, parent := range parents {
+		if err := namespace.Cover(parent, s.c.Workdir, s.c.Attach.StateDir, s.c.Runtime); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // failed says why a session cannot have its stores, in the official worker's
@@ -133,6 +158,8 @@ func explain(err error) fault {
 	case errors.Is(err, fs.ErrMounted):
 		return fault{fmt.Errorf("something already exists at the memory store's path: it must not exist when the session starts: %w", err),
 			"path_mounted", "wait until the other session has ended, or use --isolate"}
+	case errors.Is(err, namespace.ErrCover):
+		return fault{err, "cannot_isolate", "serve this session without --isolate, or have the working and state directories elsewhere"}
 	case errors.Is(err, replica.ErrInUse), errors.Is(err, disk.ErrLocked):
 		return fault{err, "state_in_use", "another process of this host serves the same session: end it"}
 	case errors.Is(err, store.ErrUnauthorized):

@@ -22,6 +22,9 @@ type Config struct {
 	MaxIdle time.Duration
 	// NoMemory leaves stores alone, whether a session has some or not.
 	NoMemory bool
+	// Isolated: this process has a mount namespace of its own, and mounts are
+	// to be seen in it alone.
+	Isolated bool
 	// Attach says how stores are attached; the worker sets Endpoint, Session
 	// and Log.
 	Attach memfs.Options

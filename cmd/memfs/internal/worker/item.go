@@ -41,7 +41,9 @@ type wireItem struct {
 	ID            string `json:"id"`
 	EnvironmentID string `json:"environment_id"`
 	Secret        string `json:"secret"`
-	Data          struct {
+	// EnvironmentKey is not the API's: a poller hands it to its own processes.
+	EnvironmentKey string `json:"environment_key,omitzero"`
+	Data           struct {
 		Type string `json:"type"`
 		ID   string `json:"id"`
 	} `json:"data"`
@@ -75,7 +77,7 @@ func ReadItem(getenv func(string) string, key string, in io.Reader) (Item, error
 	w.Data.ID = cmp.Or(getenv(varSession), w.Data.ID)
 	w.Data.Type = cmp.Or(w.Data.Type, sessionWork)
 	w.Secret = cmp.Or(getenv(varSecret), w.Secret)
-	item := newItem(w, key)
+	item := newItem(w, cmp.Or(key, w.EnvironmentKey))
 	item.LastHeartbeat = getenv(varHeartbeat)
 	for _, need := range []struct{ value, name string }{
 		{item.ID, varWork}, {item.EnvironmentID, varEnvironment}, {item.SessionID, varSession},

@@ -30,7 +30,7 @@ type PollConfig struct {
 	MaxSessions int
 	// Command makes the process that serves an item. It is given the item's
 	// JSON on standard input, which then stays open: its end means that the
-	// poller has ended.
+	// session is to end.
 	Command func(Item) *exec.Cmd
 	// Start starts it.
 	Start func(*exec.Cmd) error
@@ -117,7 +117,7 @@ func (p *poll) claim(ctx context.Context) error {
 // serve has one item served and says what became of it.
 func (p *poll) serve(work anthropic.BetaSelfHostedWork) {
 	log := p.c.Log.With(zap.String("work_id", work.ID), zap.String("session_id", work.Data.ID))
-	wire := wireItem{ID: work.ID, EnvironmentID: work.EnvironmentID, Secret: work.Secret}
+	wire := wireItem{ID: work.ID, EnvironmentID: work.EnvironmentID, Secret: work.Secret, EnvironmentKey: p.c.EnvironmentKey}
 	wire.Data.ID, wire.Data.Type = work.Data.ID, string(work.Data.Type)
 	item := newItem(wire, p.c.EnvironmentKey)
 	command := p.c.Command(item)

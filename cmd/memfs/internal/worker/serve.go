@@ -76,6 +76,16 @@ func Serve(c Config, item Item, signals <-chan os.Signal) error {
 	return err
 }
 
+// GiveUp stops a work item that cannot be served for err, and says so.
+func GiveUp(baseURL string, item Item, err error, log *zap.Logger) {
+	s := &serving{item: item, log: log.With(zap.String("work_id", item.ID), zap.String("session_id", item.SessionID))}
+	s.log.Error("work item failed", zap.String("code", "not_served"), zap.Error(err))
+	s.hint()
+	transport := newTransport()
+	defer transport.CloseIdleConnections()
+	stopWork(newClient(baseURL, item.credential(), transport), item, s.log)
+}
+
 // listen passes signals on.
 func (s *serving) listen(signals <-chan os.Signal, over <-chan struct{}) {
 	for {

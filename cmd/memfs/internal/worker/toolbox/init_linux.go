@@ -7,13 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
-	"slices"
 	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 
-	memfs "memfs/fs"
+	"memfs/cmd/memfs/internal/worker/namespace"
 )
 
 // initialize is the first process of the child: it gives up what the tools
@@ -80,41 +79,26 @@ func withoutInit(environ []string) []string {
 	return kept
 }
 
-// shield shows the tools their own processes only, and empty directories where
-// memfs keeps its state. Unmounts of the system come through.
-func (p protection) shield() error {
-	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
-		return fmt.Errorf("keep mounts to the tools: %w", err)
-	}
-	if err := p.forget(); err != nil {
+// shield shows the tools their own processes and mounts only, and empty
+// directories where memfs keeps its state.
+func (p *protection) shield() error {
+	if err := namespace.Enter(p.Keep); err != nil {
 		return err
 	}
 	const flags = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
-	if err := unix.Mount("proc", "/proc", "proc", flags, ""); err != nil && !errors.Is(err, unix.EPERM) {
-		// Where that is not permitted, the kernel's own checks have to do.
+	err := unix.Mount("proc", "/proc", "proc", flags, "")
+	switch {
+	case errors.Is(err, unix.EPERM):
+		// Parts of /proc are hidden from this user namespace. The kernel's own
+		// checks have to do, and ids cannot be mapped: that takes /proc.
+		p.MapUser = nil
+	case err != nil:
 		return fmt.Errorf("show the tools their own processes only: %w", err)
 	}
 	for _, dir := range p.Hide {
 		err := unix.Mount("tmpfs", dir, "tmpfs", flags|unix.MS_RDONLY, "size=4k,mode=0")
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("hide %s from the tools: %w", dir, err)
-		}
-	}
-	return nil
-}
-
-// forget takes other sessions' mounts out of this namespace.
-func (p protection) forget() error {
-	mounts, err := memfs.Mounts()
-	if err != nil {
-		return err
-	}
-	for _, m := range mounts {
-		if slices.Contains(p.Keep, m.Path) {
-			continue
-		}
-		if err := unix.Unmount(m.Path, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW); err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("keep the mount at %s from the tools: %w", m.Path, err)
 		}
 	}
 	return nil
