@@ -32,8 +32,8 @@ func (a *app) conflictsCommand() *cobra.Command {
 store, the store's version wins, and the local text is kept aside in the state
 directory, for 30 days and up to 64 MiB. No mount is needed.
 
-ID may be cut short, as long as it names one text: the beginning of the id, or of
-the letters at its end.`,
+ID may be cut short, to four characters or more that name one text: the beginning
+of the id, or of the letters at its end.`,
 		Example: `  memfs conflicts
   memfs conflicts show K3QF --diff
   memfs conflicts restore K3QF
@@ -93,8 +93,14 @@ func (l *losers) open() (all []loser, done func(), err error) {
 	return all, done, nil
 }
 
+// leastOfID is how much of an id names a text, so that a slip does not.
+const leastOfID = 4
+
 // loserOf is the text that a word names.
 func loserOf(all []loser, word string) (loser, error) {
+	if len(word) < leastOfID {
+		return loser{}, exitcode.Errorf(exitcode.Usage, "%q is too little of an id: write %d characters or more", word, leastOfID)
+	}
 	var meant []loser
 	for _, l := range all {
 		_, letters, _ := strings.Cut(l.ID, "-")

@@ -202,9 +202,10 @@ func TestConflictsDrop(t *testing.T) {
 	n.fails(exitcode.Usage, "add --yes where nobody can be asked", "conflicts", "drop", all[0].ID)
 	n.fails(exitcode.Usage, "name the losing texts to drop, or --all", "conflicts", "drop", "--yes")
 	n.fails(exitcode.Usage, "name the losing texts to drop, or --all", "conflicts", "drop", all[0].ID, "--all")
-	n.fails(exitcode.Usage, "3 losing texts have an id with 20", "conflicts", "drop", "20", "--yes")
-	n.fails(exitcode.Usage, "no losing text has the id x", "conflicts", "drop", all[0].ID, "x", "--yes")
-	n.fails(exitcode.Usage, "no losing text has the id x", "conflicts", "show", "x")
+	n.fails(exitcode.Usage, "3 losing texts have an id with 20", "conflicts", "drop", all[0].ID[:4], "--yes")
+	n.fails(exitcode.Usage, "no losing text has the id 0000", "conflicts", "drop", all[0].ID, "0000", "--yes")
+	n.fails(exitcode.Usage, "no losing text has the id 0000", "conflicts", "show", "0000")
+	n.fails(exitcode.Usage, `"2" is too little of an id: write 4 characters or more`, "conflicts", "show", "2")
 	require.Len(t, n.losers(), 3)
 
 	assert.Equal(t, all[1].ID+"  dropped\n", n.must("conflicts", "drop", all[1].ID, "--yes"))
