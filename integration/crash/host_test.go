@@ -24,7 +24,7 @@ import (
 
 // host is a machine of its own for memfs: its directories and one store.
 type host struct {
-	t      *testing.T
+	t      testing.TB
 	dir    string
 	server *server
 	store  string
@@ -32,7 +32,7 @@ type host struct {
 	args   []string // more of memfs mount
 }
 
-func newHost(t *testing.T) *host {
+func newHost(t testing.TB) *host {
 	t.Helper()
 	if f, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0); err != nil {
 		t.Skip("this host cannot mount: ", err)
@@ -217,20 +217,20 @@ func (p *process) stop() int {
 	return p.cmd.ProcessState.ExitCode()
 }
 
-func read(t *testing.T, path string) string {
+func read(t testing.TB, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	return string(text)
 }
 
-func write(t *testing.T, path, text string) {
+func write(t testing.TB, path, text string) {
 	t.Helper()
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 // eventually waits for what comes with a pass.
-func eventually(t *testing.T, what string, f func() bool) {
+func eventually(t testing.TB, what string, f func() bool) {
 	t.Helper()
 	require.Eventually(t, f, 20*time.Second, 20*time.Millisecond, what)
 }

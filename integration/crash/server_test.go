@@ -22,7 +22,7 @@ import (
 
 // server is the API, which outlives every memfs.
 type server struct {
-	t   *testing.T
+	t   testing.TB
 	url string
 	api *claude.API
 
@@ -52,7 +52,7 @@ type trap struct {
 func atOnce(_ *http.Request, _ []byte, do func()) { do() }
 func never(*http.Request, []byte, func())         {}
 
-func startServer(t *testing.T) *server {
+func startServer(t testing.TB) *server {
 	backend, err := local.Open(filepath.Join(t.TempDir(), "stores"), local.Options{})
 	require.NoError(t, err)
 	s := &server{t: t}
