@@ -6,11 +6,11 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -157,10 +157,13 @@ func (l *loop) compare() {
 	for _, w := range l.workers {
 		found, err := look(w.dir)
 		require.NoError(l.t, err)
-		if !slices.ContainsFunc(w.worlds, func(may world) bool { return reflect.DeepEqual(may, found) }) {
+		if !w.may(found) {
 			l.t.Errorf("%s after a kill during %q is none of:\n%s\nbut %s", w.dir, w.doing, describe(w.worlds...), describe(found))
 		}
-		w.worlds, w.doing = []world{found}, ""
+		for _, text := range found {
+			w.texts[store.Hash([]byte(text))] = true
+		}
+		w.worlds, w.doing, w.torn = []world{found}, "", nil
 	}
 }
 
@@ -178,7 +181,7 @@ func (l *loop) compareStore() {
 	for path, m := range l.h.stored() {
 		got[path] = string(m.Content)
 	}
-	if !reflect.DeepEqual(want, got) {
+	if !maps.Equal(want, got) {
 		l.t.Errorf("the store has\n%s\nand the mount\n%s\n%s", describe(got), describe(want), tail(l.h.log()))
 	}
 }
@@ -199,7 +202,11 @@ func (l *loop) checkHistory() {
 			if v.Operation == store.Deleted {
 				continue
 			}
-			assert.True(l.t, known[v.SHA] || unfinished.MatchString(v.Path), "%s %s has a text that nobody wrote", id, v.Path)
+			if !known[v.SHA] { // the beginning of one, sent while it was written?
+				whole, err := l.h.client().Version(l.t.Context(), v.ID)
+				require.NoError(l.t, err)
+				assert.Regexp(l.t, `^[wsedx0-9 <>\n]*$`, string(whole.Content), "%s %s has a text that nobody wrote", id, v.Path)
+			}
 			if i > 0 {
 				before := history[i-1]
 				assert.False(l.t, before.SHA == v.SHA && before.Path == v.Path, "%s %s: one change made two versions", id, v.Path)

@@ -27,6 +27,7 @@ type worker struct {
 	// worlds are what a kill may leave now: one while nothing goes on, with an
 	// operation under way all that it may be cut off at.
 	worlds []world
+	torn   *torn
 	doing  string
 	// texts are the hashes of all contents that ever were.
 	texts map[store.SHA]bool
@@ -37,6 +38,41 @@ type op struct {
 	name   string
 	worlds []world
 	run    func() error
+	// torn is a write that may be cut off in its middle; nil if there is none.
+	torn *torn
+}
+
+// torn is one file of a world that a cut-off write may have left: the kernel
+// splits a write into requests as it likes, so as long as it has not returned
+// any part of it may be there, from its beginning.
+type torn struct {
+	name, old, text string
+	at              int // where in old the text goes
+}
+
+// left reports whether the write, cut off somewhere, leaves this.
+func (c *torn) left(found string) bool {
+	for n := range len(c.text) + 1 {
+		end := c.at + n
+		if len(found) == max(end, len(c.old)) && found[:c.at] == c.old[:c.at] && found[c.at:end] == c.text[:n] &&
+			found[end:] == c.old[min(end, len(c.old)):] {
+			return true
+		}
+	}
+	return false
+}
+
+// may reports whether a kill may have left this world.
+func (w *worker) may(found world) bool {
+	for _, world := range w.worlds {
+		if maps.Equal(world, found) {
+			return true
+		}
+		if c := w.torn; c != nil && maps.Equal(world.drop(c.name), found.drop(c.name)) && c.left(found[c.name]) {
+			return true
+		}
+	}
+	return false
 }
 
 func (w *worker) now() world { return w.worlds[len(w.worlds)-1] }
@@ -46,7 +82,7 @@ func (w *worker) now() world { return w.worlds[len(w.worlds)-1] }
 func (w *worker) step() error {
 	o := w.choose()
 	w.mu.Lock()
-	w.doing = o.name
+	w.doing, w.torn = o.name, o.torn
 	w.worlds = append(w.worlds[len(w.worlds)-1:], o.worlds...)
 	for _, world := range o.worlds {
 		for _, text := range world {
@@ -59,7 +95,7 @@ func (w *worker) step() error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.worlds, w.doing = w.worlds[len(w.worlds)-1:], ""
+	w.worlds, w.doing, w.torn = w.worlds[len(w.worlds)-1:], "", nil
 	return nil
 }
 
@@ -118,7 +154,7 @@ func (w *worker) choose() op {
 	case 5:
 		return w.cut(name)
 	case 6:
-		return op{"unlink " + name, []world{w.now().drop(name)}, func() error { return os.Remove(w.at(name)) }}
+		return op{"unlink " + name, []world{w.now().drop(name)}, func() error { return os.Remove(w.at(name)) }, nil}
 	case 7:
 		return w.rename(name, w.name(), false)
 	case 8:
@@ -159,7 +195,7 @@ func (w *worker) save(name string) op {
 			err = f.Sync()
 		}
 		return err
-	}}
+	}, &torn{name: name, text: text}}
 }
 
 // replace saves through a temporary file.
@@ -183,7 +219,7 @@ func (w *worker) replace(name string) op {
 			err = os.Rename(w.at(temp), w.at(name))
 		}
 		return err
-	}}
+	}, &torn{name: temp, text: text}}
 }
 
 func (w *worker) append(name string) op {
@@ -199,7 +235,7 @@ func (w *worker) append(name string) op {
 		defer f.Close()
 		_, err = f.WriteString(text)
 		return err
-	}}
+	}, &torn{name: name, old: w.now()[name], text: text, at: len(w.now()[name])}}
 }
 
 // patch overwrites some bytes in the middle.
@@ -219,7 +255,7 @@ func (w *worker) patch(name string) op {
 		defer f.Close()
 		_, err = f.WriteAt([]byte(mark), int64(at))
 		return err
-	}}
+	}, &torn{name: name, old: old, text: mark, at: at}}
 }
 
 // cut truncates to some bytes, or to none with a sync, which means it.
@@ -239,7 +275,7 @@ func (w *worker) cut(name string) op {
 		}
 		defer f.Close()
 		return f.Sync()
-	}}
+	}, nil}
 }
 
 func (w *worker) rename(from, to string, tool bool) op {
@@ -250,7 +286,7 @@ func (w *worker) rename(from, to string, tool bool) op {
 	if tool {
 		run = func() error { return w.tool("mv", "-f", w.at(from), w.at(to)) }
 	}
-	return op{"rename " + from + " to " + to, []world{w.now().move(from, to)}, run}
+	return op{"rename " + from + " to " + to, []world{w.now().move(from, to)}, run, nil}
 }
 
 func (w *worker) mkdir() op {
@@ -258,7 +294,7 @@ func (w *worker) mkdir() op {
 	if _, there := w.now()[name]; there || strings.Count(name, "/") > 3 {
 		return w.save(w.name())
 	}
-	return op{"mkdir " + name, []world{w.now().put(name, "")}, func() error { return os.Mkdir(w.at(name), 0o700) }}
+	return op{"mkdir " + name, []world{w.now().put(name, "")}, func() error { return os.Mkdir(w.at(name), 0o700) }, nil}
 }
 
 func (w *worker) renameDir() op {
@@ -268,7 +304,7 @@ func (w *worker) renameDir() op {
 		return w.save(w.name())
 	}
 	from := pick(w.rng, dirs)
-	return op{"rename " + from + " to " + to, []world{w.now().move(from, to)}, func() error { return os.Rename(w.at(from), w.at(to)) }}
+	return op{"rename " + from + " to " + to, []world{w.now().move(from, to)}, func() error { return os.Rename(w.at(from), w.at(to)) }, nil}
 }
 
 func (w *worker) has(name string) bool { _, there := w.now()[name]; return there }
@@ -301,7 +337,7 @@ func (w *worker) rmdir() op {
 			}
 		}
 		return nil
-	}}
+	}, nil}
 }
 
 // copy is cp, which writes in place.
@@ -314,7 +350,7 @@ func (w *worker) copy(from, to string) op {
 	if !w.has(to) {
 		worlds = append([]world{w.now().put(to, "")}, worlds...)
 	}
-	return op{"cp " + from + " " + to, worlds, func() error { return w.tool("cp", w.at(from), w.at(to)) }}
+	return op{"cp " + from + " " + to, worlds, func() error { return w.tool("cp", w.at(from), w.at(to)) }, &torn{name: to, text: text}}
 }
 
 // sed is sed -i: a temporary file and a rename.
@@ -325,7 +361,7 @@ func (w *worker) sed(name string) op {
 	if !strings.HasSuffix(old, "\n") || strings.Contains(old, "\x00") {
 		return w.save(name)
 	}
-	return op{"sed " + name, []world{w.now().put(name, mark+"\n"+old)}, func() error { return w.tool("sed", "-i", "1i"+mark, w.at(name)) }}
+	return op{"sed " + name, []world{w.now().put(name, mark+"\n"+old)}, func() error { return w.tool("sed", "-i", "1i"+mark, w.at(name)) }, nil}
 }
 
 func (w *worker) tool(name string, args ...string) error {
