@@ -93,9 +93,8 @@ flags: the API key comes from ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN, from
 the file that one of these with _FILE at its end names, or from a file of that
 name in $CREDENTIALS_DIRECTORY. ANTHROPIC_BASE_URL says which API is meant.
 
-Exit codes: 0 done, 1 failed, 2 usage, 3 host not ready, 4 mount path taken,
-5 store unreachable or credential refused, 6 edits kept in the journal and not
-all sent, 7 mount or state busy.`,
+memfs help environment lists every variable, memfs help exit-codes the codes
+that commands end with.`,
 		Version:           version,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
@@ -110,6 +109,7 @@ all sent, 7 mount or state busy.`,
 		a.doctorCommand(), a.versionCommand(), a.workerCommand(), a.guardCommand(), a.rehearseCommand())
 	root.AddCommand(a.inspectCommand(), a.historyCommand(), a.restoreCommand(), a.conflictsCommand(), a.repairCommand())
 	flags.Describe(root)
+	root.AddCommand(helpTopics(root)...)
 	return root
 }
 

@@ -76,6 +76,12 @@ func (a *app) attach(ctx context.Context, s settings, specs []volume.Spec, signa
 }
 
 func (a *app) attachTo(ctx context.Context, b *backend.Backend, s settings, specs []volume.Spec) (*memfs.Session, error) {
+	if s.session != "" {
+		var err error
+		if specs, err = ofSession(ctx, b, s.session); err != nil {
+			return nil, err
+		}
+	}
 	infos, err := find(ctx, b, specs)
 	if err != nil {
 		return nil, err
@@ -98,6 +104,23 @@ func (a *app) attachTo(ctx context.Context, b *backend.Backend, s settings, spec
 		}
 	}
 	return memfs.Attach(ctx, s.options(state, b.Endpoint, a.log), stores)
+}
+
+// ofSession are the stores that a session has attached, where its agent looks
+// for them.
+func ofSession(ctx context.Context, b *backend.Backend, id string) ([]volume.Spec, error) {
+	attachments, err := b.SessionStores(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if len(attachments) == 0 {
+		return nil, exitcode.Errorf(exitcode.Usage, "session %s has no memory stores attached", id)
+	}
+	specs := make([]volume.Spec, len(attachments))
+	for i, a := range attachments {
+		specs[i] = volume.Spec{Store: a.StoreID, Path: a.MountPath, ReadOnly: a.ReadOnly}
+	}
+	return specs, nil
 }
 
 // find asks the API what specs name, all at the same time.
@@ -186,6 +209,7 @@ func (s *settings) options(state, endpoint string, log *zap.Logger) memfs.Option
 	o := memfs.Options{
 		StateDir: state,
 		Endpoint: endpoint,
+		Session:  s.session,
 		Sync: reconcile.Options{
 			Interval:        s.interval,
 			Deletions:       deletions[s.deletions],

@@ -22,7 +22,8 @@ memfs cannot mount) or "cannot run". What blocks is named, with the remedy.
 
 As root it makes one mount on a temporary directory and takes it back. The exit
 code is 3 unless the verdict is fuse.`,
-		Args: cobra.NoArgs,
+		Example: "  memfs doctor\n  memfs doctor --json --state-dir /var/lib/memfs",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			state, err := s.stateDirectory()
 			if err != nil {

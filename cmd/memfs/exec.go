@@ -45,6 +45,7 @@ command could not be run or was not found.`,
 			return a.exec(cmd.Context(), s, specs, args[dash:])
 		},
 	}
+	cmd.ValidArgsFunction = a.completeExec
 	s.define(cmd.Flags())
 	s.observation.define(cmd.Flags())
 	return cmd

@@ -23,18 +23,27 @@ func (a *app) mountCommand() *cobra.Command {
 	var s settings
 	var background bool
 	cmd := &cobra.Command{
-		Use:   "mount STORE[:PATH][:ro]...",
+		Use:   "mount STORE[:PATH][:ro]... | --session ID",
 		Short: "Mount stores and keep them mounted",
 		Long: `Mount stores and keep them mounted until SIGTERM, SIGINT or memfs unmount. Then
 what is left is sent, within 30 s, and everything that mounting made is removed.
 
 STORE is an id, or a name that only one store has. Without a PATH it is mounted
 under --root, in a directory called like the store: "User Preferences" becomes
-user-preferences. With :ro nothing is ever sent to the store.`,
+user-preferences. With :ro nothing is ever sent to the store.
+
+--session ID mounts what a session has attached, where its agent looks for it.`,
 		Example: `  memfs mount memstore_01ABC "User Preferences:/srv/prefs" handbook:ro
-  memfs mount notes --daemon --sync-interval 5`,
-		Args: words(1, "name the stores to mount"),
+  memfs mount notes --daemon --sync-interval 5
+  memfs mount --session session_01ABC`,
+		ValidArgsFunction: a.completeStores,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case s.session == "" && len(args) == 0:
+				return exitcode.Errorf(exitcode.Usage, "name the stores to mount (see %s --help)", cmd.CommandPath())
+			case s.session != "" && len(args) > 0:
+				return exitcode.Errorf(exitcode.Usage, "name stores, or a session with --session, not both")
+			}
 			specs, err := volume.ParseAll(args)
 			if err != nil {
 				return exitcode.With(exitcode.Usage, err)
@@ -51,6 +60,7 @@ user-preferences. With :ro nothing is ever sent to the store.`,
 	}
 	s.define(cmd.Flags())
 	s.observation.define(cmd.Flags())
+	cmd.Flags().StringVar(&s.session, "session", "", "mount the stores of the session with this `id`")
 	cmd.Flags().BoolVar(&background, "daemon", false, "return when the mounts are ready; they stay, and log to memfs.log in the state directory")
 	return cmd
 }

@@ -26,6 +26,7 @@ type settings struct {
 	allowOther      bool
 	keepCache       bool
 	owner           owner
+	session         string
 	observation     observation
 }
 

@@ -14,11 +14,11 @@ import (
 func (a *app) storeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "store",
-		Short: "Make and list stores",
+		Short: "Make, list and copy stores",
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.storeCreateCommand(), a.storeListCommand())
+	cmd.AddCommand(a.storeCreateCommand(), a.storeListCommand(), a.storeImportCommand(), a.storeExportCommand())
 	return cmd
 }
 
@@ -55,9 +55,10 @@ func (a *app) storeCreateCommand() *cobra.Command {
 func (a *app) storeListCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List the stores that are not archived",
-		Args:  cobra.NoArgs,
+		Use:     "list",
+		Short:   "List the stores that are not archived",
+		Example: "  memfs store list --json",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			b, done, err := a.open()
 			if err != nil {

@@ -17,7 +17,8 @@ func (a *app) syncCommand() *cobra.Command {
 		Short: "Run a pass now and wait for it",
 		Long: `Run a pass now and wait for it: everything changed so far is sent, and what
 changed in the stores arrives. Without a PATH it is for every mount of this user.`,
-		Example: "  memfs sync\n  memfs sync /mnt/memory/notes --allow-deletes",
+		Example:           "  memfs sync\n  memfs sync /mnt/memory/notes --allow-deletes",
+		ValidArgsFunction: completeMounts,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.sync(cmd.Context(), args, allowDeletes)
 		},

@@ -27,7 +27,8 @@ func (a *app) unmountCommand() *cobra.Command {
 		Long: `Send what is left, unmount, and remove the directories that mounting made. All
 mounts of one memfs process end together. It succeeds where nothing is mounted
 any more, and cleans up after a process that died.`,
-		Example: "  memfs unmount /mnt/memory/notes\n  memfs unmount --all",
+		Example:           "  memfs unmount /mnt/memory/notes\n  memfs unmount --all",
+		ValidArgsFunction: completeMounts,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if all == (len(args) > 0) {
 				return exitcode.Errorf(exitcode.Usage, "name the paths to unmount, or --all")

@@ -21,7 +21,7 @@ func FromEnvironment(set *pflag.FlagSet, lookup func(string) (string, bool)) err
 	var first error
 	set.VisitAll(func(f *pflag.Flag) {
 		value, ok := lookup(Variable(f.Name))
-		if f.Changed || !ok || value == "" || !bound(f) {
+		if f.Changed || !ok || value == "" || !Bound(f) {
 			return
 		}
 		if err := set.Set(f.Name, value); err != nil && first == nil {
@@ -35,7 +35,7 @@ func FromEnvironment(set *pflag.FlagSet, lookup func(string) (string, bool)) err
 // commands below it.
 func Describe(cmd *cobra.Command) {
 	name := func(f *pflag.Flag) {
-		if bound(f) {
+		if Bound(f) {
 			f.Usage += " [$" + Variable(f.Name) + "]"
 		}
 	}
@@ -46,8 +46,8 @@ func Describe(cmd *cobra.Command) {
 	}
 }
 
-// bound leaves out the flags that cobra adds by itself.
-func bound(f *pflag.Flag) bool { return f.Name != "help" && f.Name != "version" }
+// Bound reports whether a flag has a variable: it leaves out the flags that cobra adds by itself.
+func Bound(f *pflag.Flag) bool { return f.Name != "help" && f.Name != "version" }
 
 // cause drops pflag's own wrapping, which names the flag and not the variable.
 func cause(err error) error {

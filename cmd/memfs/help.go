@@ -1,0 +1,105 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"memfs/cmd/memfs/internal/exitcode"
+	"memfs/cmd/memfs/internal/flags"
+)
+
+// helpTopics are the pages of memfs help that belong to no command. They are
+// made when the tree of commands is complete.
+func helpTopics(root *cobra.Command) []*cobra.Command {
+	return []*cobra.Command{
+		{Use: "environment", Short: "Every environment variable", Long: environmentHelp(root)},
+		{Use: "exit-codes", Short: "What exit codes mean", Long: exitCodeHelp()},
+	}
+}
+
+// others are the variables that belong to no flag.
+var others = []struct{ name, use string }{
+	{"ANTHROPIC_API_KEY", "key for the API; also ANTHROPIC_API_KEY_FILE, which names a file"},
+	{"ANTHROPIC_AUTH_TOKEN", "token for the API, instead of a key; also with _FILE"},
+	{"ANTHROPIC_BASE_URL", "address of the API"},
+	{"ANTHROPIC_ENVIRONMENT_ID", "environment whose work memfs worker claims"},
+	{"ANTHROPIC_ENVIRONMENT_KEY", "key of that environment; also with _FILE"},
+	{"ANTHROPIC_SESSION_ID", "session of the work item, for memfs worker run"},
+	{"ANTHROPIC_WORK_ID", "work item, for memfs worker run"},
+	{"ANTHROPIC_WORK_LAST_HEARTBEAT", "its last heartbeat, for memfs worker run"},
+	{"ANTHROPIC_WORK_SECRET", "its secret, for memfs worker run"},
+	{"CREDENTIALS_DIRECTORY", "directory with secrets in files of their variables' names (systemd's LoadCredential=)"},
+	{"MEMFS_SERVE_KEY", "the one key that memfs serve accepts; also with _FILE"},
+	{"NOTIFY_SOCKET", "service manager to tell how memfs mount does (systemd's Type=notify)"},
+	{"NO_COLOR", "no colours on a terminal"},
+	{"RUNTIME_DIRECTORY", "directory for control sockets (systemd's RuntimeDirectory=)"},
+	{"STATE_DIRECTORY", "directory for journals and caches (systemd's StateDirectory=)"},
+	{"XDG_RUNTIME_DIR", "where the control sockets of an ordinary user are, in memfs/"},
+	{"XDG_STATE_HOME", "where the journals and caches of an ordinary user are, in memfs/"},
+}
+
+func environmentHelp(root *cobra.Command) string {
+	usages, commands := map[string]string{}, map[string][]string{}
+	var visit func(*cobra.Command)
+	visit = func(cmd *cobra.Command) {
+		if cmd.Hidden {
+			return
+		}
+		name := strings.TrimPrefix(cmd.CommandPath(), root.Name()+" ")
+		add := func(f *pflag.Flag) {
+			if variable := flags.Variable(f.Name); flags.Bound(f) && !f.Hidden {
+				_, usage := pflag.UnquoteUsage(f)
+				usages[variable] = strings.TrimSuffix(usage, " [$"+variable+"]")
+				if cmd != root {
+					commands[variable] = append(commands[variable], name)
+				}
+			}
+		}
+		cmd.Flags().VisitAll(add)
+		cmd.PersistentFlags().VisitAll(add)
+		for _, sub := range cmd.Commands() {
+			visit(sub)
+		}
+	}
+	visit(root)
+	for _, o := range others {
+		usages[o.name] = o.use
+	}
+	var names []string
+	for name := range usages {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	var out strings.Builder
+	out.WriteString(`Every flag has a variable; the flag goes before it, and an empty variable is none.
+Yes and no are true and false. Secrets are in variables and files, never in flags.
+
+`)
+	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+	for _, name := range names {
+		use := usages[name]
+		if in := commands[name]; len(in) > 0 {
+			slices.Sort(in)
+			use += " (" + strings.Join(slices.Compact(in), ", ") + ")"
+		}
+		_, _ = fmt.Fprintf(w, "  %s\t%s\n", name, use)
+	}
+	_ = w.Flush() // into memory
+	return strings.TrimSuffix(out.String(), "\n")
+}
+
+func exitCodeHelp() string {
+	var out strings.Builder
+	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+	for _, c := range exitcode.Codes() {
+		_, _ = fmt.Fprintf(w, "  %d\t%s\n", c.Code, c.Meaning)
+	}
+	_ = w.Flush() // into memory
+	out.WriteString("\nmemfs exec ends with its command's own code: 128 and the signal's number where\none killed it.")
+	return out.String()
+}
