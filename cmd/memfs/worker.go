@@ -51,6 +51,7 @@ type workerSettings struct {
 	workdir   string
 	maxIdle   time.Duration
 	memory    string
+	fuse      string
 	toolsUser string
 }
 
@@ -62,6 +63,7 @@ func (s *workerSettings) define(set *pflag.FlagSet) {
 	set.StringVar(&s.workdir, "workdir", ".", "`directory` in which tools run and skills are put")
 	flags.DurationVar(set, &s.maxIdle, "max-idle", time.Minute, 0, "how long a session may be idle before it is let go")
 	flags.ChoiceVar(set, &s.memory, "memory", "on", []string{"on", "off"}, "off leaves the sessions' stores alone")
+	flags.ChoiceVar(set, &s.fuse, "fuse", fuseRequire, []string{fuseRequire, fuseAuto, fuseOff}, "what to do where stores cannot be mounted: fail, or copy them as the official worker does (auto, off)")
 	set.StringVar(&s.toolsUser, "tools-user", "", "`user` (a name, or UID:GID) as whom the tools run; memfs has to be root")
 }
 
@@ -125,15 +127,21 @@ func (a *app) workerPoll(set *pflag.FlagSet, s workerSettings, o pollSettings) e
 	if err != nil {
 		return err
 	}
+	if s.fuse, err = a.resolveFUSE(s, c); err != nil {
+		return err
+	}
+	a.warnRoot(c)
 	signals, stop := process.Signals()
 	defer stop()
 	serve := a.serveByScript(o.onWork, key, c.Workdir)
 	if o.onWork == "" {
-		isolate, err := a.isolated(o.isolate, c)
-		if err != nil {
-			return err
+		isolate := false
+		if s.fuse != fuseOff {
+			if isolate, err = a.isolated(o.isolate, c); err != nil {
+				return err
+			}
 		}
-		serve = a.serveHere(set, c, isolate)
+		serve = a.serveHere(set, s, c, isolate)
 	}
 	return worker.Poll(worker.PollConfig{
 		BaseURL: c.BaseURL, EnvironmentID: environment, EnvironmentKey: key, MaxSessions: o.maxSessions, Log: a.log,
@@ -142,11 +150,11 @@ func (a *app) workerPoll(set *pflag.FlagSet, s workerSettings, o pollSettings) e
 }
 
 // serveHere runs this program once more for each item, with the same settings.
-func (a *app) serveHere(set *pflag.FlagSet, c worker.Config, isolate bool) func(worker.Item) *exec.Cmd {
-	args := []string{"worker", "run", "--" + untilEOF, "--state-dir=" + c.Attach.StateDir, "--workdir=" + c.Workdir}
+func (a *app) serveHere(set *pflag.FlagSet, s workerSettings, c worker.Config, isolate bool) func(worker.Item) *exec.Cmd {
+	args := []string{"worker", "run", "--" + untilEOF, "--state-dir=" + c.Attach.StateDir, "--workdir=" + c.Workdir, "--fuse=" + s.fuse}
 	known := a.workerRunCommand().Flags()
 	set.Visit(func(f *pflag.Flag) {
-		if known.Lookup(f.Name) != nil && f.Name != "state-dir" && f.Name != "workdir" {
+		if known.Lookup(f.Name) != nil && !slices.Contains([]string{"state-dir", "workdir", "fuse"}, f.Name) {
 			args = append(args, "--"+f.Name+"="+f.Value.String())
 		}
 	})
@@ -238,6 +246,10 @@ func (a *app) workerRun(s workerSettings, watch, isolated bool) error {
 	if c.Isolated = isolated; isolated && err == nil {
 		err = namespace.Enter(nil)
 	}
+	if err == nil && !watch {
+		a.warnRoot(c)
+		s.fuse, err = a.resolveFUSE(s, c)
+	}
 	if err != nil {
 		worker.GiveUp(backend.URL(), item, err, a.log)
 		return err
@@ -250,7 +262,12 @@ func (a *app) workerRun(s workerSettings, watch, isolated bool) error {
 		}()
 		signals = either(signals, ends)
 	}
-	err = worker.Serve(c, item, signals)
+	serve := worker.Serve
+	if s.fuse == fuseOff {
+		serve = worker.ServeCopies
+		err = a.clearDead(c.Attach.StateDir)
+	}
+	err = errors.Join(err, serve(c, item, signals))
 	if watch && err != nil {
 		err = exitcode.With(exitcode.Of(err), errors.New("")) // the log has it, and worker poll says it once more
 	}
@@ -281,6 +298,14 @@ func (a *app) workerToolsCommand() *cobra.Command {
 			}
 			return err
 		},
+	}
+}
+
+// warnRoot says what an operator may not have thought of.
+func (a *app) warnRoot(c worker.Config) {
+	if os.Geteuid() == 0 && c.Tools.User == nil {
+		a.log.Warn("the tools run as root, without capabilities: what root owns on this host they can change", zap.String("code", "tools_as_root"),
+			zap.String("remedy", "name another user with --tools-user, and give it the working directory"))
 	}
 }
 

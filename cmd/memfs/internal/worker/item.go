@@ -31,6 +31,7 @@ type Item struct {
 	// Secret is set where the item had a secret, whether a token was in it or
 	// not.
 	Secret bool
+	secret string
 	// LastHeartbeat continues a lease that another process began; "" begins
 	// one.
 	LastHeartbeat string
@@ -104,7 +105,7 @@ func quiet(err error) error {
 func newItem(w wireItem, key string) Item {
 	return Item{
 		ID: w.ID, EnvironmentID: w.EnvironmentID, SessionID: w.Data.ID, Type: w.Data.Type,
-		EnvironmentKey: key, Token: sessionsToken(w.Secret), Secret: w.Secret != "",
+		EnvironmentKey: key, Token: sessionsToken(w.Secret), Secret: w.Secret != "", secret: w.Secret,
 	}
 }
 

@@ -40,3 +40,19 @@ func (t tool) Execute(ctx context.Context, input json.RawMessage) ([]anthropic.B
 	}
 	return blocks, nil
 }
+
+// closer closes the box with the tools.
+type closer struct{ tool }
+
+// Close implements io.Closer.
+func (c closer) Close() error { return c.box.Close() }
+
+// ClosingTools is Tools for who closes tools and not boxes: agenttoolset's
+// CloseAll closes the box.
+func (b *Box) ClosingTools() []anthropic.BetaTool {
+	tools := b.Tools()
+	for i, t := range tools {
+		tools[i] = closer{t.(tool)}
+	}
+	return tools
+}
