@@ -21,8 +21,10 @@ type config struct {
 	json     string
 	latency  string
 	memories int
+	starts   int
 	passes   int
 	only     string
+	start    bool
 	profile  string
 	rename   bool
 }
@@ -36,9 +38,11 @@ func main() {
 	flag.StringVar(&c.json, "json", "", "file to write all figures to, as JSON")
 	flag.StringVar(&c.latency, "latency", "20ms,100ms", "what each request takes longer; several are measured one after the other")
 	flag.IntVar(&c.memories, "memories", 2000, "how many memories the store has, at least 600")
+	flag.IntVar(&c.starts, "starts", 3, "how often each peer is started; the median counts")
 	flag.IntVar(&c.passes, "passes", 3, "how many passes of each kind are made; the median counts")
 	flag.StringVar(&c.only, "only", "official,memfs", "the peers to measure")
 	flag.StringVar(&c.profile, "profile", "", "file to write a CPU profile of the last memfs process to")
+	flag.BoolVar(&c.start, "start", false, "measure nothing but the start")
 	flag.BoolVar(&c.rename, "rename", true, "measure the rename, too")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -55,6 +59,9 @@ func exit(err error) {
 }
 
 func run(ctx context.Context, c config) (err error) {
+	if c.starts < 1 || c.passes < 1 {
+		return errors.New("starts and passes are at least 1")
+	}
 	if c.memories < moved+100 {
 		return fmt.Errorf("%d memories are not enough", c.memories)
 	}
@@ -85,7 +92,7 @@ func run(ctx context.Context, c config) (err error) {
 				return fmt.Errorf("%s, %s: %w", s.name, latency, err)
 			}
 		}
-		if !c.rename {
+		if c.start || !c.rename {
 			continue
 		}
 		if err := compareRename(ctx, c, rep, templates[big.name], top, latency); err != nil {
@@ -102,15 +109,19 @@ func run(ctx context.Context, c config) (err error) {
 
 func compare(ctx context.Context, c config, rep *report, t template, top string, latency time.Duration) error {
 	both := map[string]measured{official: {}, ours: {}}
+	if err := measureStarts(t, c, top, latency, both); err != nil {
+		return err
+	}
+	rep.add(t.shape, latency, both, rowReady, rowFirst)
+	if c.start {
+		return nil
+	}
 	for what := range strings.SplitSeq(c.only, ",") {
-		if err := measureStart(t, what, top, latency, both[what]); err != nil {
-			return fmt.Errorf("%s: start: %w", what, err)
-		}
 		if err := measurePasses(ctx, t, what, top, latency, c.passes, both[what]); err != nil {
 			return fmt.Errorf("%s: passes: %w", what, err)
 		}
 	}
-	rep.add(t.shape, latency, both, rowReady, rowFirst, rowAll, rowIdle, rowEdit, rowRemote, rowEnd)
+	rep.add(t.shape, latency, both, rowAll, rowIdle, rowEdit, rowRemote, rowEnd)
 	return nil
 }
 

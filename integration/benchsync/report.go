@@ -50,9 +50,14 @@ func (r *report) note(format string, args ...any) {
 
 func (r *report) add(s shape, latency time.Duration, both map[string]measured, rows ...string) {
 	for _, row := range rows {
+		_, one := both[official][row]
+		_, other := both[ours][row]
+		if !one && !other {
+			continue
+		}
 		l := line{Store: s.name, LatencyMillis: latency.Milliseconds(), Row: row, Official: both[official][row], Memfs: both[ours][row]}
 		l.Ratio = figures{ratio(l.Official.Seconds, l.Memfs.Seconds), 0, ratio(l.Official.CPUMillis, l.Memfs.CPUMillis)}
-		if len(both[official]) > 0 && len(both[ours]) > 0 {
+		if one && other {
 			l.judge(s)
 		}
 		r.Lines = append(r.Lines, l)
