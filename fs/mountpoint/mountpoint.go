@@ -60,9 +60,13 @@ type Point struct {
 // Take makes the directory at path, and its parents where they are missing.
 // What memfs left there, it takes again. An empty directory of somebody else's
 // is used, and left there at the end, if acceptEmpty is set; anything else that
-// stands there is a *TakenError and is not touched. A dead mount must have been
+// stands there is a *TakenError and is not touched; a live memfs mount, of
+// whatever state directory, is fs.ErrMounted. A dead mount must have been
 // detached before.
 func Take(stateDir, path string, acceptEmpty bool) (*Point, error) {
+	if err := checkLive(path); err != nil {
+		return nil, err
+	}
 	top, err := disk.Open(stateDir, nil)
 	if err != nil {
 		return nil, err

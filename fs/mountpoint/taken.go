@@ -1,12 +1,32 @@
 package mountpoint
 
 import (
+	"fmt"
 	"io/fs"
 	"os/user"
+	"path/filepath"
 	"strconv"
 	"syscall"
 	"time"
+
+	memfs "memfs/fs"
 )
+
+// checkLive is fs.ErrMounted where memfs serves a path already. It touches no
+// mount.
+func checkLive(path string) error {
+	mounts, err := memfs.Mounts()
+	if err != nil {
+		return err
+	}
+	real := filepath.Join(realPath(filepath.Dir(path)), filepath.Base(path))
+	for _, m := range mounts {
+		if m.Path == real {
+			return fmt.Errorf("mount %s: %w: memfs:%s", path, memfs.ErrMounted, m.StoreID)
+		}
+	}
+	return nil
+}
 
 // taken describes what stands at a path.
 func taken(path string, info fs.FileInfo) *TakenError {
