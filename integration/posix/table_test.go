@@ -28,7 +28,7 @@ func TestEveryRowHasATest(t *testing.T) {
 	require.NoError(t, err)
 	defer page.Close()
 	own, others := regexp.MustCompile(`\bS-[\w-]+`), regexp.MustCompile("`(\\w+)\\.(Test\\w+)`")
-	tests, named := semantics(), map[string]bool{}
+	tests, named, suites := semantics(), map[string]bool{}, false
 	lines := bufio.NewScanner(page)
 	for line := 1; lines.Scan(); line++ {
 		row := lines.Text()
@@ -40,8 +40,9 @@ func TestEveryRowHasATest(t *testing.T) {
 		for _, test := range elsewhere {
 			assert.True(t, testExists(t, test[1], test[2]), "line %d: there is no %s in package %s", line, test[2], test[1])
 		}
+		suites = suites || row == "## Suites" // no rows of what calls do
 		cells := strings.Split(strings.Trim(row, "|"), "|")
-		if strings.HasPrefix(row, "|") && strings.TrimSpace(cells[len(cells)-1]) != "test" && !strings.HasPrefix(row, "|---") {
+		if !suites && strings.HasPrefix(row, "|") && strings.TrimSpace(cells[len(cells)-1]) != "test" && !strings.HasPrefix(row, "|---") {
 			assert.Positive(t, len(ids)+len(elsewhere), "line %d has no test: %s", line, row)
 		}
 	}
