@@ -89,7 +89,7 @@ func TestR3_StateDirectoryFull(t *testing.T) {
 	}
 	assert.Contains(t, tail(h.log()), "no space left on device")
 	require.NoError(t, os.Remove(filepath.Join(h.state(), "fill")))
-	p = h.start()
+	h.start()
 	assert.Equal(t, "changed\n", read(t, h.path("keep")))
 	h.sync()
 	assert.Equal(t, "changed\n", h.texts()["/keep"])
