@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"syscall"
 	"time"
 )
 
@@ -34,6 +35,7 @@ func start(what string, config, ready any) (*child, error) {
 	}
 	c := &child{command: exec.Command(self, what)}
 	c.command.Stderr = os.Stderr
+	c.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // an interrupt is the parent's to handle
 	if c.in, err = c.command.StdinPipe(); err != nil {
 		return nil, err
 	}

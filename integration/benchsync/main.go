@@ -109,7 +109,7 @@ func run(ctx context.Context, c config) (err error) {
 
 func compare(ctx context.Context, c config, rep *report, t template, top string, latency time.Duration) error {
 	both := map[string]measured{official: {}, ours: {}}
-	if err := measureStarts(t, c, top, latency, both); err != nil {
+	if err := measureStarts(ctx, t, c, top, latency, both); err != nil {
 		return err
 	}
 	rep.add(t.shape, latency, both, rowReady, rowFirst)

@@ -4,6 +4,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -63,7 +64,8 @@ func peerMain(attach func(peerConfig) (peer, func() error, error)) error {
 	if err := json.NewEncoder(os.Stdout).Encode(answer); err != nil {
 		return err
 	}
-	return serveOrders(in, func(o peerOrder) (any, error) {
+	ended := false
+	err = serveOrders(in, func(o peerOrder) (any, error) {
 		switch o.Do {
 		case doPass:
 			p.due()
@@ -73,10 +75,15 @@ func peerMain(attach func(peerConfig) (peer, func() error, error)) error {
 		case doAwait:
 			return timed(p.await)
 		case doEnd:
+			ended = true
 			return timed(p.end)
 		}
 		return nil, fmt.Errorf("unknown order %q", o.Do)
 	})
+	if !ended { // nothing stays behind, whatever went wrong
+		err = errors.Join(err, p.end())
+	}
+	return err
 }
 
 func timed(f func() error) (spent, error) {

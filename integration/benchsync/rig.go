@@ -51,7 +51,10 @@ type template struct {
 
 // start starts a peer at a copy of the store, and says what it cost until it
 // was ready.
-func (t template) start(what, top string, latency time.Duration, hydrate bool) (g *rig, ready figures, err error) {
+func (t template) start(ctx context.Context, what, top string, latency time.Duration, hydrate bool) (g *rig, ready figures, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, ready, err
+	}
 	g = &rig{shape: t.shape, count: t.count}
 	if g.dir, err = os.MkdirTemp(top, what+"-"); err != nil {
 		return nil, ready, err

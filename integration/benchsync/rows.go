@@ -5,6 +5,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -32,12 +33,12 @@ const (
 type measured map[string]figures
 
 // measureStarts measures starts in rounds in which the peers take turns.
-func measureStarts(t template, c config, top string, latency time.Duration, both map[string]measured) error {
+func measureStarts(ctx context.Context, t template, c config, top string, latency time.Duration, both map[string]measured) error {
 	ready, first := map[string][]figures{}, map[string][]figures{}
 	for range c.starts {
 		for what := range strings.SplitSeq(c.only, ",") {
 			m := measured{}
-			if err := measureStart(t, what, top, latency, m); err != nil {
+			if err := measureStart(ctx, t, what, top, latency, m); err != nil {
 				return fmt.Errorf("%s: start: %w", what, err)
 			}
 			ready[what], first[what] = append(ready[what], m[rowReady]), append(first[what], m[rowFirst])
@@ -51,12 +52,12 @@ func measureStarts(t template, c config, top string, latency time.Duration, both
 
 // measureStart measures until the peer is ready and until the first content can
 // be read, where nothing else is fetched.
-func measureStart(t template, what, top string, latency time.Duration, m measured) error {
-	g, ready, err := t.start(what, top, latency, false)
+func measureStart(ctx context.Context, t template, what, top string, latency time.Duration, m measured) (err error) {
+	g, ready, err := t.start(ctx, what, top, latency, false)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = g.close() }()
+	defer func() { err = errors.Join(err, g.close()) }()
 	began := time.Now()
 	if err := g.holds(1, 0); err != nil {
 		return err
@@ -74,12 +75,12 @@ func measureStart(t template, what, top string, latency time.Duration, m measure
 
 // measurePasses measures a session that has all contents, with passes of all
 // kinds, to its end.
-func measurePasses(ctx context.Context, t template, what, top string, latency time.Duration, passes int, m measured) error {
-	g, ready, err := t.start(what, top, latency, true)
+func measurePasses(ctx context.Context, t template, what, top string, latency time.Duration, passes int, m measured) (err error) {
+	g, ready, err := t.start(ctx, what, top, latency, true)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = g.close() }()
+	defer func() { err = errors.Join(err, g.close()) }()
 	rest, err := g.do(doAwait)
 	if err != nil {
 		return err
@@ -184,11 +185,11 @@ type left struct{ Old, New int }
 // measureRename renames a directory of 500 files, has one pass made, and ends
 // the session.
 func measureRename(ctx context.Context, t template, what, top string, latency time.Duration, m measured) (after left, err error) {
-	g, _, err := t.start(what, top, latency, true)
+	g, _, err := t.start(ctx, what, top, latency, true)
 	if err != nil {
 		return after, err
 	}
-	defer func() { _ = g.close() }()
+	defer func() { err = errors.Join(err, g.close()) }()
 	if _, err := g.do(doAwait); err != nil {
 		return after, err
 	}
