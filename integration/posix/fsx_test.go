@@ -21,7 +21,7 @@ func TestFsx(t *testing.T) {
 		t.Run(fmt.Sprintf("reopen=%t", reopen), func(t *testing.T) {
 			m := mounttest.Start(t, mounttest.Options{})
 			x := newFsx(t, m, reopen)
-			for range 20_000 {
+			for range 21_500 {
 				x.step()
 			}
 			x.save()
