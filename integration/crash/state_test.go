@@ -111,6 +111,8 @@ func TestR3_StateDirectoryWiped(t *testing.T) {
 	eventually(t, "it heals", func() bool { return synced(h.path("healed.md"), "after\n") == nil })
 	h.sync()
 	assert.Len(t, h.texts(), 13)
+	_, list, _ := h.run("recover", "list")
+	assert.Contains(t, list, fmt.Sprintf("live (pid %d)", p.cmd.Process.Pid), "its lock was wiped too")
 	write(t, h.path("later.md"), "kept\n")
 	p.kill()
 
