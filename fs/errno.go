@@ -80,7 +80,7 @@ func (f *filesystem) status(err error, op string, ino replica.Ino, name string) 
 	code, known := errno(err)
 	if !known {
 		f.log.Error("file operation failed for an unknown reason",
-			zap.String("op", op), zap.String("path", f.path(ino, name)), zap.Error(err))
+			zap.String("code", "unknown_error"), zap.String("op", op), zap.String("path", f.path(ino, name)), zap.Error(err))
 	}
 	return fuse.Status(code)
 }

@@ -170,7 +170,7 @@ func (m *Mounted) serve(server *fuse.Server, verified <-chan struct{}) {
 	if m.Attached() {
 		// The connection was aborted and left a dead mount behind.
 		if err := unmountLazily(m.path); err != nil {
-			m.log.Warn("dead mount left behind", zap.Error(err))
+			m.log.Warn("dead mount left behind", zap.String("code", "dead_mount_left"), zap.Error(err))
 		}
 	}
 }
@@ -179,7 +179,7 @@ func (m *Mounted) serve(server *fuse.Server, verified <-chan struct{}) {
 func (m *Mounted) panicked(value any, then func(any)) fuse.Status {
 	m.panics.Add(1)
 	m.log.Error("a file operation panicked; it failed with EIO and the mount goes on",
-		zap.String("panic", fmt.Sprint(value)), zap.ByteString("stack", debug.Stack()))
+		zap.String("code", "panic"), zap.String("panic", fmt.Sprint(value)), zap.ByteString("stack", debug.Stack()))
 	if then != nil {
 		then(value)
 	}

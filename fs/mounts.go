@@ -128,7 +128,7 @@ func clearPath(path string, log *zap.Logger) error {
 	if err := checkFree(path); err != nil {
 		return err
 	}
-	log.Warn("cleaned away a dead mount", zap.String("previous_store", before[0].StoreID))
+	log.Warn("cleaned away a dead mount", zap.String("code", "stale_mount"), zap.String("previous_store", before[0].StoreID))
 	return nil
 }
 

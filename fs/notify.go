@@ -199,6 +199,6 @@ func (n *notifier) check(what string, code fuse.Status, parent replica.Ino, name
 	if n.ended() {
 		return
 	}
-	n.log.Warn("the kernel refused a cache notification", zap.String("kind", what),
+	n.log.Warn("the kernel refused a cache notification", zap.String("code", "kernel_notice"), zap.String("kind", what),
 		zap.Uint64("directory", uint64(parent)), zap.String("name", name), zap.Stringer("status", code))
 }

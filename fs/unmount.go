@@ -92,7 +92,7 @@ func (m *Mounted) detach() error {
 	if err := unmountLazily(m.path); err != nil {
 		return fmt.Errorf("detach %s: %w", m.path, err)
 	}
-	m.log.Warn("mount in use, detached lazily", zap.Stringers("holders", busy.Holders))
+	m.log.Warn("mount in use, detached lazily", zap.String("code", "mount_busy"), zap.Stringers("holders", busy.Holders))
 	return busy
 }
 

@@ -144,7 +144,7 @@ func (a *app) openWrapped(wrap func(http.RoundTripper) http.RoundTripper) (b *ba
 // close is for what is closed when nothing depends on it any more.
 func (a *app) close(f func() error) {
 	if err := f(); err != nil {
-		a.log.Error("not closed cleanly", zap.Error(err))
+		a.log.Error("not closed cleanly", zap.String("code", "not_closed"), zap.Error(err))
 	}
 }
 

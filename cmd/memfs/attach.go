@@ -145,7 +145,7 @@ type session struct {
 // say logs one event for every mount.
 func (s *session) say(event string) {
 	for _, status := range s.Status() {
-		s.log.Info(event, zap.String("store", status.StoreID), zap.String("path", status.MountPath), zap.Bool("read_only", status.ReadOnly))
+		s.log.Info(event, zap.String("code", event), zap.String("store", status.StoreID), zap.String("path", status.MountPath), zap.Bool("read_only", status.ReadOnly))
 	}
 }
 
@@ -156,7 +156,7 @@ func (s *session) Mounts() []control.Mount {
 	for i, status := range s.Status() {
 		text, err := json.Marshal(status)
 		if err != nil {
-			s.log.Error("the status cannot be told", zap.String("path", paths[i]), zap.Error(err))
+			s.log.Error("the status cannot be told", zap.String("code", "status"), zap.String("path", paths[i]), zap.Error(err))
 		}
 		mounts[i] = control.Mount{Path: paths[i], Status: text}
 	}
@@ -174,7 +174,7 @@ func (s *session) Sync(ctx context.Context, r control.SyncRequest) error {
 func (s *session) Detach(ctx context.Context) error {
 	result, err := s.Session.Detach(ctx)
 	if result.HeldDeletes > 0 {
-		s.log.Warn("deletes that were held back are not sent", zap.Int("deletes", result.HeldDeletes))
+		s.log.Warn("deletes that were held back are not sent", zap.String("code", "held_deletes"), zap.Int("deletes", result.HeldDeletes))
 	}
 	return errors.Join(kept(result), err)
 }

@@ -54,7 +54,7 @@ func (l *losers) show(ctx context.Context, word string, diff, asked bool) error 
 		return err
 	}
 	if err != nil {
-		l.log.Warn("what stands at the path now cannot be had; this is the text alone", zap.Error(err))
+		l.log.Warn("what stands at the path now cannot be had; this is the text alone", zap.String("code", "conflicts"), zap.Error(err))
 		_, err := fmt.Fprint(l.stdout, visible(string(text)))
 		return err
 	}
@@ -70,7 +70,7 @@ func (l *losers) text(all []loser, word string) (loser, []byte, error) {
 	}
 	text, _, err := e.area.Text(e.ID)
 	if errors.Is(err, conflicts.ErrDamaged) && text != nil {
-		l.log.Warn("the text is not the one that was kept", zap.Error(err))
+		l.log.Warn("the text is not the one that was kept", zap.String("code", "conflicts"), zap.Error(err))
 		err = nil
 	}
 	return e, text, err

@@ -154,7 +154,7 @@ func execEnd(log *zap.Logger, state *os.ProcessState, detached error) error {
 	switch {
 	case code != 0:
 		if detached != nil {
-			log.Error("not everything was sent", zap.Error(detached))
+			log.Error("not everything was sent", zap.String("code", "unsent"), zap.Error(detached))
 		}
 		return &exitError{code: code}
 	case exitcode.Of(detached) == exitcode.EditsKept:

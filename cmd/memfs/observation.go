@@ -100,7 +100,7 @@ func (o *observation) operations(log *zap.Logger) func(fs.Operation) {
 }
 
 func traced(log *zap.Logger, op fs.Operation) {
-	fields := []zap.Field{zap.String("store", op.Store), zap.String("path", op.Path()), zap.Duration("took", op.Took)}
+	fields := []zap.Field{zap.String("code", "trace"), zap.String("store", op.Store), zap.String("path", op.Path()), zap.Duration("took", op.Took)}
 	if op.Bytes > 0 {
 		fields = append(fields, zap.Int("bytes", op.Bytes))
 	}

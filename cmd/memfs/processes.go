@@ -14,7 +14,7 @@ import (
 func (a *app) processes(ctx context.Context) ([]*control.Process, error) {
 	live, err := control.Processes(ctx, control.Directories(os.Getenv, os.Geteuid()))
 	if err != nil {
-		a.log.Warn("not every memfs process answers", zap.Error(err))
+		a.log.Warn("not every memfs process answers", zap.String("code", "process_silent"), zap.Error(err))
 	}
 	return live, ctx.Err()
 }

@@ -62,7 +62,7 @@ func (a *app) serve(ctx context.Context, address string) (err error) {
 		return fmt.Errorf("%w: choose another address with --listen", err)
 	}
 	if key == "" && !loopback(l.Addr()) {
-		a.log.Warn("any key is accepted from anywhere: set MEMFS_SERVE_KEY", zap.Stringer("address", l.Addr()))
+		a.log.Warn("any key is accepted from anywhere: set MEMFS_SERVE_KEY", zap.String("code", "open_server"), zap.Stringer("address", l.Addr()))
 	}
 	s := &http.Server{Handler: server.Handler(), ReadHeaderTimeout: 10 * time.Second}
 	failed := make(chan error, 1)

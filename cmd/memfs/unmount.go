@@ -112,7 +112,7 @@ func (a *app) clearDead(state string) error {
 	mounts, err := fs.Mounts()
 	for _, m := range mounts {
 		if err := clearPath(m.Path, state); err != nil {
-			a.log.Warn("a dead mount was left", zap.String("path", m.Path), zap.Error(err))
+			a.log.Warn("a dead mount was left", zap.String("code", "dead_mount_left"), zap.String("path", m.Path), zap.Error(err))
 		}
 	}
 	return err

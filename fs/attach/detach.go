@@ -105,7 +105,7 @@ func (a *attached) takeBack() {
 		errs = append(errs, a.leave(a.replica.Unsent().Any()))
 	}
 	if err := errors.Join(errs...); err != nil {
-		a.log.Warn("not everything of a failed attach could be taken back", zap.Error(err))
+		a.log.Warn("not everything of a failed attach could be taken back", zap.String("code", "attach_left"), zap.Error(err))
 	}
 }
 

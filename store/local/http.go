@@ -150,7 +150,7 @@ func (s *Server) log(r *http.Request, id string, status int, err error) {
 		zap.Int("status", status), zap.String("request_id", id),
 	}
 	if status >= http.StatusInternalServerError && r.Context().Err() == nil {
-		s.options.Log.Error("request failed", append(fields, zap.Error(err))...)
+		s.options.Log.Error("request failed", append(fields, zap.String("code", "local_store"), zap.Error(err))...)
 		return
 	}
 	s.options.Log.Debug("request", fields...)

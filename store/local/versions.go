@@ -138,7 +138,7 @@ func (s *Server) scrub() {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	if _, err := s.db.ExecContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
-		s.options.Log.Warn("write-ahead log not emptied after a removal", zap.Error(err))
+		s.options.Log.Warn("write-ahead log not emptied after a removal", zap.String("code", "local_store"), zap.Error(err))
 	}
 }
 

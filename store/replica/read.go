@@ -98,7 +98,7 @@ func (r *Replica) fetch(ctx context.Context, c content) ([]byte, error) {
 		if err := r.objects.Cache(c.sha, text); err != nil {
 			// The reader gets its bytes; the next one asks the store again.
 			r.o.Log.Warn("content not kept in the state directory",
-				zap.String("store", r.o.Store.ID), zap.String("memory", c.memory), zap.Error(err))
+				zap.String("code", "content_not_kept"), zap.String("store", r.o.Store.ID), zap.String("memory", c.memory), zap.Error(err))
 		}
 		return text, nil
 	})

@@ -40,7 +40,7 @@ func (r *Replica) Apply(set []Apply) (applied []bool, err error) {
 		if id != "" && (err != nil || !applied[i]) {
 			if dropErr := r.area.Drop(id); dropErr != nil {
 				r.o.Log.Warn("text kept in the conflict area although nothing was lost",
-					zap.String("store", r.o.Store.ID), zap.String("conflict", id), zap.Error(dropErr))
+					zap.String("code", "conflicts"), zap.String("store", r.o.Store.ID), zap.String("conflict", id), zap.Error(dropErr))
 			}
 		}
 	}

@@ -84,7 +84,7 @@ func (r *Replica) Usage() Usage {
 func (r *Replica) Status() Status {
 	kept, err := r.area.List()
 	if err != nil {
-		r.o.Log.Warn("conflict area cannot be read", zap.String("store", r.o.Store.ID), zap.Error(err))
+		r.o.Log.Warn("conflict area cannot be read", zap.String("code", "conflicts"), zap.String("store", r.o.Store.ID), zap.Error(err))
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -55,11 +55,11 @@ func New(session Session, version string, log *zap.Logger) *Supervisor {
 func (s *Supervisor) Wait(signals <-chan os.Signal, over <-chan struct{}) {
 	select {
 	case got := <-signals:
-		s.log.Info("told to end: final pass and unmount", zap.Stringer("signal", got))
+		s.log.Info("told to end: final pass and unmount", zap.String("code", "ending"), zap.Stringer("signal", got))
 	case <-s.asked:
-		s.log.Info("asked to end by a command: final pass and unmount")
+		s.log.Info("asked to end by a command: final pass and unmount", zap.String("code", "ending"))
 	case <-s.session.Done():
-		s.log.Warn("a mount was unmounted by somebody else: the others end with it")
+		s.log.Warn("a mount was unmounted by somebody else: the others end with it", zap.String("code", "foreign_unmount"))
 	case <-over:
 	}
 }
@@ -74,7 +74,7 @@ func (s *Supervisor) End(signals <-chan os.Signal) error {
 		defer close(watched)
 		select {
 		case got := <-signals:
-			s.log.Warn("told again: the final pass is cut short", zap.Stringer("signal", got))
+			s.log.Warn("told again: the final pass is cut short", zap.String("code", "cut_short"), zap.Stringer("signal", got))
 			cancel()
 		case <-ctx.Done():
 		}
@@ -116,7 +116,7 @@ const closeTime = 5 * time.Second
 func (s *Supervisor) Listen(dir string) (closing func() error) {
 	server, err := control.Listen(dir, s)
 	if err != nil {
-		s.log.Warn("no control socket: memfs status, sync and unmount do not reach this process", zap.Error(err))
+		s.log.Warn("no control socket: memfs status, sync and unmount do not reach this process", zap.String("code", "no_socket"), zap.Error(err))
 		return func() error { return nil }
 	}
 	return func() error {
