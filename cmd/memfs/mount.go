@@ -78,22 +78,25 @@ func (a *app) mount(ctx context.Context, s settings, specs []volume.Spec, child 
 		if err := a.ready(s, child); err != nil {
 			return errors.Join(err, supervisor.End(signals))
 		}
-		a.serveUntilTold(ctx, supervisor, signals)
+		ending := a.tellManager(ctx, func() string { return summary(supervisor.Report()) })
+		supervisor.Wait(signals, nil)
+		ending()
 		return supervisor.End(signals)
 	})
 }
 
-// serveUntilTold tells the service manager how the mounts are, until they are
-// to end.
-func (a *app) serveUntilTold(ctx context.Context, supervisor *supervise.Supervisor, signals <-chan os.Signal) {
+// tellManager tells the service manager, if there is one, that this process is
+// ready, and how it does until ending is called.
+func (a *app) tellManager(ctx context.Context, status func() string) (ending func()) {
 	manager := service.Find(os.Getenv, a.log)
 	ctx, cancel := context.WithCancel(ctx)
 	var telling sync.WaitGroup
-	telling.Go(func() { manager.Run(ctx, func() string { return summary(supervisor.Report()) }) })
-	supervisor.Wait(signals, nil)
-	cancel()
-	telling.Wait()
-	manager.Stopping("final pass and unmount")
+	telling.Go(func() { manager.Run(ctx, status) })
+	return func() {
+		cancel()
+		telling.Wait()
+		manager.Stopping("final pass and unmount")
+	}
 }
 
 // ready lets the command return that waits in the foreground.

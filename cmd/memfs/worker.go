@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -143,6 +144,7 @@ func (a *app) workerPoll(set *pflag.FlagSet, s workerSettings, o pollSettings) e
 		}
 		serve = a.serveHere(set, s, c, isolate)
 	}
+	defer a.tellManager(context.Background(), func() string { return "polling for work" })()
 	return worker.Poll(worker.PollConfig{
 		BaseURL: c.BaseURL, EnvironmentID: environment, EnvironmentKey: key, MaxSessions: o.maxSessions, Log: a.log,
 		Command: serve, Start: func(cmd *exec.Cmd) error { return process.WithUmask(a.umask, cmd.Start) },
