@@ -31,7 +31,11 @@ one, and print the lines that point other commands and the SDK at it. It ends
 with SIGTERM or SIGINT, when the requests under way are answered.
 
 Any key is accepted, unless MEMFS_SERVE_KEY (or MEMFS_SERVE_KEY_FILE, or a file
-MEMFS_SERVE_KEY in $CREDENTIALS_DIRECTORY) says which one is.`,
+MEMFS_SERVE_KEY in $CREDENTIALS_DIRECTORY) says which one is.
+
+It has a work queue: a session that is made over its API (POST /v1/sessions, with
+the agent's tool calls in memfs_script) is offered to memfs worker poll.
+ANTHROPIC_ENVIRONMENT_KEY is what workers need; a new one where it is not set.`,
 		Example: "  memfs serve --local ./stores\n  memfs serve --local ./stores --listen 127.0.0.1:0",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -52,7 +56,11 @@ func (a *app) serve(ctx context.Context, address string) (err error) {
 	if err != nil {
 		return err
 	}
-	server, err := local.Open(a.local, local.Options{Credential: key, Log: a.log})
+	workers, err := credential.Lookup(environmentKey)
+	if err != nil {
+		return err
+	}
+	server, err := local.Open(a.local, local.Options{Credential: key, EnvironmentKey: workers, Log: a.log})
 	if err != nil {
 		return err
 	}
@@ -65,9 +73,15 @@ func (a *app) serve(ctx context.Context, address string) (err error) {
 		a.log.Warn("any key is accepted from anywhere: set MEMFS_SERVE_KEY", zap.String("code", "open_server"), zap.Stringer("address", l.Addr()))
 	}
 	s := &http.Server{Handler: server.Handler(), ReadHeaderTimeout: 10 * time.Second}
+	s.RegisterOnShutdown(server.EndStreams)
 	failed := make(chan error, 1)
 	go func() { failed <- s.Serve(l) }()
-	if err := a.printServed(l.Addr(), key); err != nil {
+	if workers == "" {
+		workers = server.EnvironmentKey()
+	} else {
+		workers = "$" + environmentKey
+	}
+	if err := a.printServed(l.Addr(), key, workers); err != nil {
 		return errors.Join(err, s.Close())
 	}
 	select {
@@ -81,13 +95,14 @@ func (a *app) serve(ctx context.Context, address string) (err error) {
 	return s.Shutdown(ctx)
 }
 
-func (a *app) printServed(address net.Addr, key string) error {
+func (a *app) printServed(address net.Addr, key, workers string) error {
 	if key == "" {
 		key = "any"
 	} else {
 		key = "$" + credential.ServeName
 	}
-	_, err := fmt.Fprintf(a.stdout, "export ANTHROPIC_BASE_URL=http://%s\nexport ANTHROPIC_API_KEY=%s\n", address, key)
+	_, err := fmt.Fprintf(a.stdout, "export ANTHROPIC_BASE_URL=http://%s\nexport ANTHROPIC_API_KEY=%s\nexport ANTHROPIC_ENVIRONMENT_ID=%s\nexport %s=%s\n",
+		address, key, local.DefaultEnvironment, environmentKey, workers)
 	return err
 }
 

@@ -339,7 +339,7 @@ func (a *app) workerConfig(s workerSettings) (c worker.Config, err error) {
 	c.Supervise = func(attached *memfs.Session) *supervise.Supervisor {
 		return supervise.New(&session{Session: attached, log: a.log}, version, a.log)
 	}
-	a.log.Debug("worker", zap.String("workdir", c.Workdir), zap.String("state_dir", state))
+	a.log.Debug("worker", zap.String("code", "worker_settings"), zap.String("workdir", c.Workdir), zap.String("state_dir", state))
 	return c, nil
 }
 

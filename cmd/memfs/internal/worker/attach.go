@@ -31,7 +31,7 @@ var errNoToken = errors.New("the work item carried no sessions token, so the ses
 // are to be left alone.
 func (s *serving) attach(ctx context.Context, session *anthropic.BetaManagedAgentsSession) (*memfs.Session, error) {
 	if s.c.NoMemory {
-		s.log.Debug("memory stores disabled for this item")
+		s.log.Debug("memory stores disabled for this item", zap.String("code", "no_memory"))
 		return nil, nil
 	}
 	attachments, err := claude.Attachments(session)
@@ -39,7 +39,7 @@ func (s *serving) attach(ctx context.Context, session *anthropic.BetaManagedAgen
 	case err != nil:
 		return nil, s.failed(ctx, fault{err, "bad_session", "the session names a path that nothing may be mounted at: create the session anew"}, nil)
 	case len(attachments) == 0:
-		s.log.Debug("memory stores disabled for this item")
+		s.log.Debug("memory stores disabled for this item", zap.String("code", "no_memory"))
 		return nil, nil
 	case s.item.Token == "":
 		err := fmt.Errorf("session %s: %w", s.item.SessionID, errNoToken)
@@ -62,7 +62,7 @@ func (s *serving) attach(ctx context.Context, session *anthropic.BetaManagedAgen
 		return nil, s.failed(ctx, explain(err), stores)
 	}
 	for _, st := range stores {
-		s.log.Info("memory store attached", zap.String("store", st.Info.ID), zap.String("path", st.Path), zap.Bool("read_only", st.Reader != nil))
+		s.log.Info("memory store attached", zap.String("code", "attached"), zap.String("store", st.Info.ID), zap.String("path", st.Path), zap.Bool("read_only", st.Reader != nil))
 	}
 	return attached, nil
 }

@@ -27,7 +27,7 @@ func ServeCopies(c Config, item Item, signals <-chan os.Signal) error {
 	go func() {
 		select {
 		case got := <-signals:
-			log.Info("told to end: changed files are uploaded", zap.Stringer("signal", got))
+			log.Info("told to end: changed files are uploaded", zap.String("code", "told_to_end"), zap.Stringer("signal", got))
 			end(errSignal)
 		case <-over:
 		}

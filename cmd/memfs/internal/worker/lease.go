@@ -114,7 +114,7 @@ func (l *lease) once(ctx context.Context) error {
 	}
 	switch {
 	case got.State == anthropic.BetaSelfHostedWorkHeartbeatResponseStateStopping, got.State == anthropic.BetaSelfHostedWorkHeartbeatResponseStateStopped:
-		l.log.Info("heartbeat reports shutdown", zap.String("state", string(got.State)))
+		l.log.Info("heartbeat reports shutdown", zap.String("code", "told_to_stop"), zap.String("state", string(got.State)))
 		return errToldToStop
 	case !got.LeaseExtended:
 		l.log.Warn("lease not extended; shutting down", zap.String("code", "lease_not_extended"))

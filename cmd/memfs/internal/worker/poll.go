@@ -139,7 +139,7 @@ func (p *poll) serve(work anthropic.BetaSelfHostedWork) {
 	var exit *exec.ExitError
 	switch {
 	case err == nil:
-		log.Debug("work item done")
+		log.Debug("work item done", zap.String("code", "session_done"))
 	case errors.As(err, &exit) && exit.ExitCode() >= 0:
 		log.Warn("work item failed", zap.String("code", "session_failed"), zap.Int("exit_code", exit.ExitCode()))
 	default:

@@ -69,7 +69,7 @@ func Serve(c Config, item Item, signals <-chan os.Signal) error {
 	stopLease()
 	end(nil)
 	if !s.lease.end() {
-		log.Info("lease lost; released without stopping it")
+		log.Info("lease lost; released without stopping it", zap.String("code", "released"))
 		return err
 	}
 	stopWork(direct, item, log)
@@ -94,7 +94,7 @@ func (s *serving) listen(signals <-chan os.Signal, over <-chan struct{}) {
 			if !ok {
 				return
 			}
-			s.log.Info("told to end: the session gets its final pass", zap.Stringer("signal", got))
+			s.log.Info("told to end: the session gets its final pass", zap.String("code", "told_to_end"), zap.Stringer("signal", got))
 			s.end(errSignal)
 			select {
 			case got := <-signals:
@@ -111,7 +111,7 @@ func (s *serving) listen(signals <-chan os.Signal, over <-chan struct{}) {
 // serve is the part of an item's life under its lease.
 func (s *serving) serve(ctx context.Context) error {
 	if s.item.Type != sessionWork {
-		s.log.Debug("skipping non-session work item", zap.String("type", s.item.Type))
+		s.log.Debug("skipping non-session work item", zap.String("code", "not_a_session"), zap.String("type", s.item.Type))
 		return nil
 	}
 	session, err := s.sdk.Beta.Sessions.Get(ctx, s.item.SessionID, anthropic.BetaSessionGetParams{},
@@ -124,7 +124,7 @@ func (s *serving) serve(ctx context.Context) error {
 		s.log.Warn("session lookup failed", zap.String("code", "session_lookup"), zap.Error(err))
 		return err
 	case session.Status == anthropic.BetaManagedAgentsSessionStatusTerminated:
-		s.log.Info("skipping the work item of a terminated session")
+		s.log.Info("skipping the work item of a terminated session", zap.String("code", "session_terminated"))
 		return nil
 	}
 	attached, err := s.attach(ctx, session)
@@ -158,7 +158,7 @@ func (s *serving) runAttached(ctx context.Context, session *anthropic.BetaManage
 
 func (s *serving) close(f func() error) {
 	if err := f(); err != nil {
-		s.log.Warn("not closed cleanly", zap.Error(err))
+		s.log.Warn("not closed cleanly", zap.String("code", "close_failed"), zap.Error(err))
 	}
 }
 
@@ -178,7 +178,7 @@ func (s *serving) run(ctx context.Context, session *anthropic.BetaManagedAgentsS
 	defer func() { err = errors.Join(err, runner.Close()) }()
 	for runner.Next() {
 		call := runner.Current()
-		s.log.Info("dispatched tool", zap.String("tool", call.Name), zap.Bool("is_error", call.IsError), zap.Bool("posted", call.Posted))
+		s.log.Info("dispatched tool", zap.String("code", "tool_done"), zap.String("tool", call.Name), zap.Bool("is_error", call.IsError), zap.Bool("posted", call.Posted))
 	}
 	err = runner.Err()
 	switch {

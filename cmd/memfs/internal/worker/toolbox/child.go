@@ -67,7 +67,8 @@ func (c *child) launch(o Options) (out io.Reader, err error) {
 	for _, protect := range protections(o) {
 		c.command = exec.Command(o.Command[0], o.Command[1:]...)
 		c.command.Args[0] = "memfs"
-		c.command.Env, c.command.Stderr, c.command.Dir = o.Environment, os.Stderr, "/"
+		c.command.Env = append([]string{}, o.Environment...) // nil would be this process's
+		c.command.Stderr, c.command.Dir = os.Stderr, "/"
 		if c.in, err = c.command.StdinPipe(); err != nil {
 			return nil, err
 		}
@@ -81,7 +82,7 @@ func (c *child) launch(o Options) (out io.Reader, err error) {
 			c.orders = json.NewEncoder(c.in)
 			return out, nil
 		}
-		c.log.Debug("the tools cannot be started in this way", zap.Error(err))
+		c.log.Debug("the tools cannot be started in this way", zap.String("code", "tools_unprotected"), zap.Error(err))
 	}
 	return nil, err
 }

@@ -70,7 +70,7 @@ func (p protection) attributes() *syscall.SysProcAttr {
 }
 
 func withoutInit(environ []string) []string {
-	var kept []string
+	kept := []string{} // nil would be all of it
 	for _, pair := range environ {
 		if !strings.HasPrefix(pair, initVariable+"=") {
 			kept = append(kept, pair)
