@@ -317,6 +317,9 @@ func (a *app) workerConfig(s workerSettings) (c worker.Config, err error) {
 	if c.Workdir, err = filepath.Abs(s.workdir); err != nil {
 		return c, err
 	}
+	if info, err := os.Stat(c.Workdir); err != nil || !info.IsDir() {
+		return c, exitcode.Errorf(exitcode.Usage, "the working directory %s is no directory: make it, or name another with --workdir", c.Workdir)
+	}
 	c.Root = cmp.Or(s.root, filepath.Join(c.Workdir, "memory"))
 	state, err := s.stateDirectory()
 	if err != nil {

@@ -143,6 +143,15 @@ func TestR18_ToolsHaveNoPrivileges(t *testing.T) {
 	}
 }
 
+// A working directory that the tools' user cannot enter fails the session, and
+// says so.
+func TestToolsUserNeedsTheWorkdir(t *testing.T) {
+	h := newHost(t, local.Options{})
+	require.NoError(t, os.Chmod(h.path("work"), 0o700))
+	h.refused(h.session([]local.Attachment{h.store("notes", nil)}, bash("true")), []string{"--tools-user=nobody"},
+		"the tools cannot be started", "the working directory cannot be used by the tools' user")
+}
+
 // The agent's shell can kill the process that runs its tools: the next call
 // has a new one.
 func TestToolsAreStartedAgain(t *testing.T) {

@@ -135,6 +135,7 @@ func TestPollUsage(t *testing.T) {
 		"at least 1":                     func(c *exec.Cmd) { c.Args = append(c.Args, "--max-sessions=0") },
 		"a worker needs a server":        func(c *exec.Cmd) { c.Args = append(c.Args, "--local="+h.path("x")) },
 		"there is no user \"nobody-is\"": func(c *exec.Cmd) { c.Args = append(c.Args, "--tools-user=nobody-is") },
+		"is no directory":                func(c *exec.Cmd) { c.Args = append(c.Args, "--workdir="+h.path("none")) },
 		"one of require, auto, off":      func(c *exec.Cmd) { c.Args = append(c.Args, "--fuse=perhaps") },
 	} {
 		c := h.command("worker", "poll")

@@ -167,7 +167,8 @@ func (s *serving) close(f func() error) {
 func (s *serving) run(ctx context.Context, session *anthropic.BetaManagedAgentsSession, attached *memfs.Session) (err error) {
 	box, err := s.open(ctx, session, attached)
 	if err != nil {
-		s.log.Error("the tools cannot be started", zap.String("code", "tools_failed"), zap.Error(err))
+		s.log.Error("the tools cannot be started", zap.String("code", "tools_failed"), zap.Error(err),
+			zap.String("remedy", "see the error; --tools-user needs a working directory that it can enter"))
 		s.hint()
 		return err
 	}

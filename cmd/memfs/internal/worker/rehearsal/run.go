@@ -147,7 +147,7 @@ func (r *rehearsal) store(ctx context.Context, st Store) (string, error) {
 // work has a worker serve the session, and ends it.
 func (r *rehearsal) work(ctx context.Context, session *local.Session) error {
 	workdir := filepath.Join(r.o.Dir, "work")
-	if err := os.MkdirAll(workdir, 0o755); err != nil {
+	if err := errors.Join(os.MkdirAll(workdir, 0o755), os.Chmod(workdir, 0o1777)); err != nil { // whoever runs the tools
 		return err
 	}
 	command := r.o.Worker([]string{

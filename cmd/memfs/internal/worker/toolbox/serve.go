@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"sync"
 	"time"
 
@@ -25,6 +26,11 @@ func Serve(in io.Reader, out io.Writer) error {
 		return fmt.Errorf("tools: read the setup: %w", err)
 	}
 	unix.Umask(s.Umask)
+	if err := os.Chdir(s.Workdir); err != nil {
+		err = fmt.Errorf("the working directory cannot be used by the tools' user, uid %d: %w", os.Getuid(), err)
+		_ = json.NewEncoder(out).Encode(answer{Error: err.Error()})
+		return err
+	}
 	c := &server{out: json.NewEncoder(out), tools: make(map[string]anthropic.BetaTool), cancels: make(map[uint64]context.CancelFunc)}
 	tools := agenttoolset.BetaAgentToolset20260401(&agenttoolset.AgentToolContext{
 		Workdir: s.Workdir, AllowedRoots: s.AllowedRoots, ReadOnlyRoots: s.ReadOnlyRoots,
