@@ -76,7 +76,7 @@ func (r *rehearsal) serve(ctx context.Context, s Script) (_ Report, err error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
 		defer cancel()
 		err = errors.Join(err, web.Shutdown(ctx))
-		<-served
+		_ = <-served // http.ErrServerClosed
 	}()
 	r.url = "http://" + l.Addr().String()
 	r.api, err = claude.New(claude.Config{BaseURL: r.url, Credential: "rehearsal", Log: r.o.Log})
@@ -168,7 +168,7 @@ func (r *rehearsal) work(ctx context.Context, session *local.Session) error {
 	if err := session.WaitWork(ctx, "stopped"); err != nil {
 		err = context.Cause(ctx)
 		_ = command.Process.Signal(syscall.SIGTERM)
-		<-exited
+		_ = <-exited // killed: its error says nothing more
 		return err
 	}
 	_ = command.Process.Signal(syscall.SIGTERM)
