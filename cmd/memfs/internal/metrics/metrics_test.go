@@ -5,6 +5,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -75,6 +77,28 @@ memfs_store_blocked{path="/mnt",reason="full",store="memstore_1"} 1
 	problems, err := testutil.GatherAndLint(m.registry)
 	require.NoError(t, err)
 	assert.Empty(t, problems)
+}
+
+func TestEveryMetricIsInTheManual(t *testing.T) {
+	m := New("v1")
+	m.Operation(fs.Operation{Name: "write", Errno: syscall.EIO, Bytes: 1})
+	m.Watch(func() []memfs.Status { return []memfs.Status{{}} })
+	m.requests.WithLabelValues("list", "200")
+	m.requestBytes.WithLabelValues("sent")
+	families, err := m.registry.Gather()
+	require.NoError(t, err)
+	text, err := os.ReadFile("../../../../docs/OPERATIONS.md")
+	require.NoError(t, err)
+	has := map[string]bool{}
+	for _, f := range families {
+		if name := f.GetName(); strings.HasPrefix(name, "memfs_") {
+			has[name] = true
+			assert.Contains(t, string(text), "`"+name+"`")
+		}
+	}
+	for _, name := range regexp.MustCompile("`(memfs_[a-z_]+)`").FindAllStringSubmatch(string(text), -1) {
+		assert.Contains(t, has, name[1])
+	}
 }
 
 func TestRequestsByKind(t *testing.T) {
