@@ -37,7 +37,7 @@ func TestEveryLogMessageIsInTheManual(t *testing.T) {
 			entries[code[1]] = true
 		}
 		for _, words := range strings.Split(row[2], " / ") {
-			assert.True(t, strings.Contains(seen.words, words), "no line of the log says %q", words)
+			assert.Contains(t, seen.words, words, "no line of the log says %q", words)
 		}
 	}
 	for _, code := range slices.Sorted(maps.Keys(seen.codes)) {

@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -57,5 +56,5 @@ func TestGateClosesAtOnce(t *testing.T) {
 	_, err = get("/late")
 	require.ErrorIs(t, err, errLeaseLost)
 	assert.Empty(t, arrived)
-	assert.True(t, strings.Contains(err.Error(), "lease"))
+	assert.ErrorContains(t, err, "lease")
 }

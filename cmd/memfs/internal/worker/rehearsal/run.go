@@ -76,7 +76,9 @@ func (r *rehearsal) serve(ctx context.Context, s Script) (_ Report, err error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
 		defer cancel()
 		err = errors.Join(err, web.Shutdown(ctx))
-		_ = <-served // http.ErrServerClosed
+		if end := <-served; !errors.Is(end, http.ErrServerClosed) {
+			err = errors.Join(err, end)
+		}
 	}()
 	r.url = "http://" + l.Addr().String()
 	r.api, err = claude.New(claude.Config{BaseURL: r.url, Credential: "rehearsal", Log: r.o.Log})
@@ -168,7 +170,7 @@ func (r *rehearsal) work(ctx context.Context, session *local.Session) error {
 	if err := session.WaitWork(ctx, "stopped"); err != nil {
 		err = context.Cause(ctx)
 		_ = command.Process.Signal(syscall.SIGTERM)
-		_ = <-exited // killed: its error says nothing more
+		r.o.Log.Debug("the worker was ended", zap.Error(<-exited))
 		return err
 	}
 	_ = command.Process.Signal(syscall.SIGTERM)
