@@ -23,7 +23,7 @@ func buildAndRun(m *testing.M) int {
 		panic(err)
 	}
 	program = filepath.Join(dir, "memfs")
-	build := exec.Command("go", "build", "-o", program, "memfs/cmd/memfs")
+	build := exec.Command("go", "build", raceFlag, "-o", program, "memfs/cmd/memfs")
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
 		fmt.Fprintln(os.Stderr, "build memfs:", err)

@@ -2,6 +2,7 @@ package worker_test
 
 import (
 	"context"
+	"log/slog" //nolint:depguard // what the SDK takes
 	"net/http"
 	"os"
 	"slices"
@@ -24,7 +25,7 @@ func (h *host) official() (end func()) {
 	transport := &http.Transport{}
 	client := anthropic.NewClient(option.WithBaseURL(h.url), option.WithAPIKey("an API key"), option.WithHTTPClient(&http.Client{Transport: transport}))
 	w := environments.NewEnvironmentWorker(client, environments.EnvironmentWorkerOptions{
-		EnvironmentID: local.DefaultEnvironment, EnvironmentKey: h.EnvironmentKey(), Workdir: h.path("work"),
+		EnvironmentID: local.DefaultEnvironment, EnvironmentKey: h.EnvironmentKey(), Workdir: h.path("work"), Logger: slog.New(slog.DiscardHandler),
 	})
 	ctx, cancel := context.WithCancel(h.t.Context())
 	ended := make(chan error, 1)

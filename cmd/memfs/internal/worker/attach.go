@@ -53,13 +53,13 @@ func (s *serving) attach(ctx context.Context, session *anthropic.BetaManagedAgen
 		return nil, s.failed(ctx, fault{err, "paths_collide", "give one of the stores another name and create the session anew"}, nil)
 	}
 	if err := s.cover(stores); err != nil {
-		return nil, s.failed(ctx, explain(err), stores)
+		return nil, s.failed(ctx, explain(err, stores), stores)
 	}
 	o := s.c.Attach
 	o.Endpoint, o.Session, o.Log, o.Sync.Log = s.c.BaseURL, s.item.SessionID, s.log, s.log
 	attached, err := memfs.Attach(ctx, o, stores)
 	if err != nil {
-		return nil, s.failed(ctx, explain(err), stores)
+		return nil, s.failed(ctx, explain(err, stores), stores)
 	}
 	for _, st := range stores {
 		s.log.Info("memory store attached", zap.String("code", "attached"), zap.String("store", st.Info.ID), zap.String("path", st.Path), zap.Bool("read_only", st.Reader != nil))
@@ -123,14 +123,23 @@ func (s *serving) failed(ctx context.Context, f fault, stores []memfs.Store) err
 		return context.Cause(ctx)
 	}
 	fields := []zap.Field{zap.String("code", f.code)}
-	for _, st := range stores {
-		if strings.Contains(f.err.Error(), "store "+st.Info.ID+":") {
-			fields = append(fields, zap.String("store", st.Info.ID), zap.String("path", st.Path))
-		}
+	if st := concerned(f.err, stores); st.Path != "" {
+		fields = append(fields, zap.String("store", st.Info.ID), zap.String("path", st.Path))
 	}
 	s.log.Error("memory store download failed", append(fields, zap.Error(f.err), zap.String("remedy", f.remedy))...)
 	s.hint()
 	return f.err
+}
+
+// concerned is the store that an error of memfs.Attach is about; none if it is
+// about all.
+func concerned(err error, stores []memfs.Store) memfs.Store {
+	for _, st := range stores {
+		if strings.Contains(err.Error(), "store "+st.Info.ID+":") {
+			return st
+		}
+	}
+	return memfs.Store{}
 }
 
 // hint tells what nobody else does: the API shows such a session as waiting.
@@ -145,7 +154,7 @@ type fault struct {
 	code, remedy string
 }
 
-func explain(err error) fault {
+func explain(err error, stores []memfs.Store) fault {
 	var taken *mountpoint.TakenError
 	var parent *mountpoint.ParentError
 	switch {
@@ -156,7 +165,7 @@ func explain(err error) fault {
 		return fault{fmt.Errorf("cannot create the memory store's folder: %s: %w; the worker host must make this mount path writable", parent.Path, err),
 			"path_not_writable", "create the parent directory and give it to the worker's user"}
 	case errors.Is(err, fs.ErrMounted):
-		return fault{fmt.Errorf("something already exists at the memory store's path: it must not exist when the session starts: %w", err),
+		return fault{fmt.Errorf("something already exists at the memory store's path: %s; it must not exist when the session starts: %w", concerned(err, stores).Path, err),
 			"path_mounted", "wait until the other session has ended, or use --isolate"}
 	case errors.Is(err, namespace.ErrCover):
 		return fault{err, "cannot_isolate", "serve this session without --isolate, or have the working and state directories elsewhere"}
