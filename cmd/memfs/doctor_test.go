@@ -2,12 +2,14 @@ package main_test
 
 import (
 	"encoding/json"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"memfs/cmd/memfs/internal/exitcode"
+	"memfs/store"
 )
 
 func TestDoctor(t *testing.T) {
@@ -26,4 +28,57 @@ func TestDoctor(t *testing.T) {
 	assert.Equal(t, report.Verdict == "fuse", r.code == exitcode.OK, "exit code %d for %s", r.code, report.Verdict)
 	assert.Equal(t, report.Verdict == "fuse", len(report.Blockers) == 0)
 	assert.NoDirExists(t, h.path("memory"), "it changes nothing")
+}
+
+// checks are those of a report by name.
+func (h *host) checks(args ...string) map[string]struct{ Status, Detail, Remedy string } {
+	h.t.Helper()
+	var report struct {
+		Checks []struct{ Name, Status, Detail, Remedy string }
+	}
+	require.NoError(h.t, json.Unmarshal([]byte(h.run(append([]string{"doctor", "--json"}, args...)...).stdout), &report))
+	got := map[string]struct{ Status, Detail, Remedy string }{}
+	for _, c := range report.Checks {
+		got[c.Name] = struct{ Status, Detail, Remedy string }{c.Status, c.Detail, c.Remedy}
+	}
+	return got
+}
+
+func TestDoctorLooksAtTheAPIAndAtWhatIsLeft(t *testing.T) {
+	h := newHost(t)
+	root := h.path("memory")
+	got := h.with("ANTHROPIC_BASE_URL=http://127.0.0.1:1", "ANTHROPIC_API_KEY=any").checks("--root", root)
+	assert.Equal(t, "warn", got["API"].Status)
+	assert.Contains(t, got["API"].Remedy, "ANTHROPIC_BASE_URL")
+	assert.Equal(t, "ok", got["leftovers"].Status)
+	assert.Equal(t, "ok", got["mount paths"].Status)
+	assert.Contains(t, h.with("ANTHROPIC_ENVIRONMENT_KEY=k", "ANTHROPIC_API_KEY=any").checks("--root", root)["API"].Detail, "an API key is on a host")
+	require.NoError(t, os.MkdirAll(h.path("memory/mine"), 0o755))
+	local := h.local()
+	local.store("notes")
+	got = local.checks("--root", root)
+	assert.Equal(t, "ok", got["API"].Status)
+	assert.Contains(t, got["API"].Detail, "1 store")
+	assert.Contains(t, got["mount paths"].Detail, h.path("memory/mine"))
+}
+
+func TestDoctorFixesWhatIsSafe(t *testing.T) {
+	h := mounting(t)
+	h.store("notes")
+	cmd := h.background(nil, "mount", "notes:"+h.path("memory/notes"), "--sync-interval=3600")
+	h.await(h.path("memory/notes/" + store.MarkerName))
+	write(t, h.path("memory/notes/a.md"), "one\n")
+	require.NoError(t, cmd.Process.Kill())
+	require.Error(t, cmd.Wait())
+	require.NoError(t, os.Chmod(h.path("state"), 0o755))
+	assert.Equal(t, "fail", h.checks("--root", h.path("memory"))["state directory"].Status)
+
+	r := h.run("doctor", "--fix", "--root", h.path("memory"))
+	assert.Equal(t, "fixed: closed "+h.path("state")+" to other users\nfixed: took the dead mount at "+h.path("memory/notes")+" away\n", r.stderr)
+	assert.NoDirExists(t, h.path("memory"))
+	got := h.checks("--root", h.path("memory"))
+	assert.NotEqual(t, "fail", got["state directory"].Status)
+	assert.Equal(t, "not sent, of earlier sessions: 1 edit", got["leftovers"].Detail)
+	h.must("mount", "notes:"+h.path("memory/notes"), "--daemon")
+	assert.Equal(t, "one\n", read(t, h.path("memory/notes/a.md")))
 }

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"memfs/cmd/memfs/internal/credential"
+	"memfs/cmd/memfs/internal/exitcode"
+	memfs "memfs/fs"
+	"memfs/fs/mountpoint"
+	"memfs/guard"
+	"memfs/store/replica"
+)
+
+// apiTime bounds how long the API may take to answer.
+const apiTime = 10 * time.Second
+
+// checkAPI asks the API for the stores.
+func (a *app) checkAPI(ctx context.Context) guard.Check {
+	c := guard.Check{Name: "API", Status: guard.Warn}
+	if environment, err := credential.Lookup(environmentKey); err == nil && environment != "" {
+		if key, err := credential.Lookup("ANTHROPIC_API_KEY"); err == nil && key != "" {
+			c.Detail = "an API key is on a host that has an environment's key: what gets hold of it can use the whole account"
+			c.Remedy = "a worker needs " + environmentKey + " alone: take ANTHROPIC_API_KEY away"
+			return c
+		}
+		c.Status, c.Detail = guard.OK, "a worker's key; sessions bring their own token"
+		return c
+	}
+	b, done, err := a.open()
+	if err == nil {
+		defer done()
+		ctx, cancel := context.WithTimeout(ctx, apiTime)
+		defer cancel()
+		infos, asked := b.Stores(ctx)
+		if asked == nil {
+			c.Status, c.Detail = guard.OK, fmt.Sprintf("%s answers; %s", b.Endpoint, count(len(infos), "store", "stores"))
+			return c
+		}
+		err = asked
+	}
+	c.Detail, c.Remedy = oneLine(err.Error()), exitcode.Remedy(err)
+	return c
+}
+
+// checkLeftovers looks for edits of earlier sessions.
+func checkLeftovers(stateDir string) guard.Check {
+	c := guard.Check{Name: "leftovers", Status: guard.OK, Detail: "none"}
+	if _, err := os.Stat(stateDir); errors.Is(err, fs.ErrNotExist) {
+		return c
+	}
+	found, err := replica.Leftovers(stateDir)
+	if err != nil {
+		return guard.Check{Name: "leftovers", Status: guard.Warn, Detail: oneLine(err.Error()), Remedy: "memfs recover list"}
+	}
+	edits := 0
+	for _, l := range found {
+		if v := describe(l); v.State != stateLive {
+			edits += len(v.Edits) + len(v.Deletes)
+		}
+	}
+	if edits > 0 {
+		c.Status, c.Detail = guard.Warn, "not sent, of earlier sessions: "+count(edits, "edit", "edits")
+		c.Remedy = "attach the stores again, or memfs recover list"
+	}
+	return c
+}
+
+// checkRoot names what lies where stores are mounted and is no mount of memfs.
+func checkRoot(root string) guard.Check {
+	c := guard.Check{Name: "mount paths", Status: guard.OK, Detail: "nothing is in the way"}
+	entries, err := os.ReadDir(root)
+	mounts, tableErr := memfs.Mounts()
+	if err != nil || tableErr != nil {
+		return c // what is wrong with the root, its own check says
+	}
+	mounted := map[string]bool{}
+	for _, m := range mounts {
+		mounted[m.Path] = true
+	}
+	var foreign []string
+	for _, e := range entries {
+		if path := filepath.Join(root, e.Name()); !mounted[path] {
+			foreign = append(foreign, path)
+		}
+	}
+	if foreign != nil {
+		c.Status, c.Detail = guard.Warn, "memfs mounts on none of these: "+strings.Join(foreign, ", ")
+		c.Remedy = "remove or rename what stores are to be mounted at; a live session's own leftovers go by themselves"
+	}
+	return c
+}
+
+// fix does what cannot harm: nobody can use a dead mount, and nobody else
+// should look into a state directory.
+func (a *app) fix(root, state string) error {
+	if info, err := os.Lstat(state); err == nil && info.IsDir() && info.Mode().Perm()&0o077 != 0 {
+		if err := os.Chmod(state, 0o700); err != nil {
+			return fmt.Errorf("close the state directory: %w", err)
+		}
+		a.fixed("closed " + state + " to other users")
+	}
+	mounts, err := memfs.Mounts()
+	if err != nil {
+		return err
+	}
+	for _, m := range mounts {
+		if !mountpoint.Inside(m.Path, root) || !memfs.Stale(m.Path) {
+			continue
+		}
+		if err := clearPath(m.Path, state); err != nil {
+			return err
+		}
+		a.fixed("took the dead mount at " + m.Path + " away")
+	}
+	return nil
+}
+
+func (a *app) fixed(what string) { _, _ = fmt.Fprintln(a.stderr, "fixed: "+what) }
