@@ -110,10 +110,12 @@ func (a *attached) takeBack() {
 }
 
 // leave ends the replica. Its state stays on this host only where edits were
-// not sent, or where it is asked for (R15, R19).
+// not sent, or where it is asked for (R15, R19); and after a crash for as long as
+// what the killed process sent may still arrive, so that the next attach knows
+// it for our own (R16).
 func (a *attached) leave(unsent bool) error {
 	switch {
-	case unsent:
+	case unsent || a.replica.Awaiting():
 		return a.replica.Close()
 	case a.o.KeepCache:
 		return a.replica.Keep()

@@ -79,10 +79,10 @@ func (o *orphan) settle(ctx context.Context) error {
 	if o.Fault != nil {
 		return o.Fault
 	}
-	var snapshot replica.Snapshot
 	var unsent replica.Unsent
+	var markerOK, awaiting bool
 	err := replica.Look(o.Options(), func(r *replica.Replica) error {
-		snapshot, unsent = r.Snapshot(nil, nil), r.Unsent()
+		markerOK, unsent, awaiting = r.Snapshot(nil, nil).MarkerOK, r.Unsent(), r.Awaiting()
 		return nil
 	})
 	if err != nil {
@@ -103,8 +103,11 @@ func (o *orphan) settle(ctx context.Context) error {
 	case !attached:
 		return nil
 	case !unsent.Any():
+		if awaiting {
+			return nil
+		}
 		return o.Drop()
-	case !snapshot.MarkerOK:
+	case !markerOK:
 		o.waits(unsent, "its marker file is missing or altered")
 		return nil
 	case client == nil:

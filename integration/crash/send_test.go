@@ -170,3 +170,29 @@ func appendTo(t *testing.T, path, text string) {
 	require.NoError(t, err)
 	require.NoError(t, f.Close())
 }
+
+// A request of a killed memfs arrives when the next one has ended properly: the
+// one after that still knows it.
+func TestR16_RequestArrivesAfterACleanEnd(t *testing.T) {
+	h := newHost(t)
+	p := h.start()
+	arrive := make(chan struct{})
+	h.server.set(&trap{sprung: p.kill, apply: func(_ *http.Request, _ []byte, do func()) {
+		h.server.late.Go(func() { <-arrive; do() })
+	}})
+	write(t, h.path("f"), "text\n")
+	_, _, _ = h.run("sync", h.mnt)
+	<-p.over
+
+	p = h.start()
+	require.NoError(t, os.Rename(h.path("f"), h.path("g")))
+	assert.Zero(t, p.stop())
+	assert.Equal(t, map[string]string{"/g": "text\n"}, h.texts())
+	p = h.start()
+	close(arrive)
+	h.server.late.Wait()
+	h.sync()
+	assert.Equal(t, map[string]string{"/g": "text\n"}, h.texts())
+	assert.NoFileExists(t, h.path("f"))
+	assert.Zero(t, p.stop())
+}

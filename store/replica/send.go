@@ -35,6 +35,20 @@ func (r *Replica) late(seq uint64) bool {
 	return now.Sub(r.inherited.since) < lateFor
 }
 
+// Awaiting reports whether a request whose outcome is not known may still
+// arrive at the store: the replica is to be kept until it cannot.
+func (r *Replica) Awaiting() bool {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	now := r.o.Now()
+	for _, s := range r.tree.sends {
+		if now.Sub(s.At) < lateFor {
+			return true
+		}
+	}
+	return false
+}
+
 // BeginSend notes in the journal what a request will have made true, before it
 // goes out. The number it returns settles it; until then its outcome is not
 // known, also across a crash (R16).

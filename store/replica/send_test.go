@@ -22,8 +22,10 @@ func TestR16_SendOfAKilledProcessIsRememberedForAWhile(t *testing.T) {
 	require.NoError(t, w.Settle(send(), nil))
 	assert.Empty(t, w.Snapshot(nil, nil).Sends, "its own is certain")
 
+	assert.False(t, w.Awaiting())
 	old := send()
 	w.kill()
+	assert.True(t, w.Awaiting())
 	own := send()
 	w.clock.advance(time.Hour) // before anybody looked at the store
 	require.NoError(t, w.Settle(old, nil))
@@ -32,6 +34,7 @@ func TestR16_SendOfAKilledProcessIsRememberedForAWhile(t *testing.T) {
 	require.NoError(t, w.Settle(old, nil))
 	sends := w.Snapshot(nil, nil).Sends
 	require.Len(t, sends, 1)
+	assert.False(t, w.Awaiting(), "sent over an hour ago")
 	assert.Equal(t, old, sends[0].Seq)
 
 	w.clock.advance(2 * time.Minute)
