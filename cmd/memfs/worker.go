@@ -54,6 +54,7 @@ type workerSettings struct {
 	memory    string
 	fuse      string
 	toolsUser string
+	hide      []string
 }
 
 func (s *workerSettings) define(set *pflag.FlagSet) {
@@ -65,6 +66,7 @@ func (s *workerSettings) define(set *pflag.FlagSet) {
 	flags.DurationVar(set, &s.maxIdle, "max-idle", time.Minute, 0, "how long a session may be idle before it is let go")
 	flags.ChoiceVar(set, &s.memory, "memory", "on", []string{"on", "off"}, "off leaves the sessions' stores alone")
 	flags.ChoiceVar(set, &s.fuse, "fuse", fuseRequire, []string{fuseRequire, fuseAuto, fuseOff}, "what to do where stores cannot be mounted: fail, or copy them as the official worker does (auto, off)")
+	set.StringArrayVar(&s.hide, "hide", nil, "directory or `file` that tools run with privileges given up do not see, besides memfs's own")
 	set.StringVar(&s.toolsUser, "tools-user", "", "`user` (a name, or UID:GID) as whom the tools run; memfs has to be root")
 }
 
@@ -156,11 +158,14 @@ func (a *app) serveHere(set *pflag.FlagSet, s workerSettings, c worker.Config, i
 	args := []string{"worker", "run", "--" + untilEOF, "--state-dir=" + c.Attach.StateDir, "--workdir=" + c.Workdir, "--fuse=" + s.fuse}
 	known := a.workerRunCommand().Flags()
 	set.Visit(func(f *pflag.Flag) {
-		if known.Lookup(f.Name) != nil && !slices.Contains([]string{"state-dir", "workdir", "fuse"}, f.Name) {
+		if known.Lookup(f.Name) != nil && !slices.Contains([]string{"state-dir", "workdir", "fuse", "hide"}, f.Name) {
 			args = append(args, "--"+f.Name+"="+f.Value.String())
 		}
 	})
 	args = append(args, "--log-level="+a.logLevel, "--log-format="+a.logFormat)
+	for _, path := range c.Tools.Hide {
+		args = append(args, "--hide="+path)
+	}
 	if isolate {
 		args = append(args, "--"+isolatedRun)
 	}
@@ -328,7 +333,8 @@ func (a *app) workerConfig(s workerSettings) (c worker.Config, err error) {
 	c.Attach = s.options(state, "", a.log)
 	c.Attach.AcceptEmptyDir = false
 	c.Runtime = control.Directories(os.Getenv, os.Geteuid())[0]
-	c.Tools = toolbox.Options{Command: []string{self(), "worker", "tools"}, Umask: a.umask, Hide: []string{state, c.Runtime}}
+	c.Tools = toolbox.Options{Command: []string{self(), "worker", "tools"}, Umask: a.umask, Hide: append(s.hide, state, c.Runtime)}
+	c.Tools.Hide = append(c.Tools.Hide, credential.Places(environmentKey)...)
 	if s.toolsUser != "" {
 		if os.Geteuid() != 0 {
 			return c, exitcode.Errorf(exitcode.Usage, "--tools-user needs memfs to be root")

@@ -21,7 +21,11 @@ const apiKey = "sk-ant-api03-canary"
 func (h *host) canary(args ...string) *worker {
 	h.t.Helper()
 	c := h.command(append([]string{"worker", "poll", "--workdir", h.path("work"), "--log-level=debug"}, args...)...)
-	c.Env = append(c.Env, "ANTHROPIC_API_KEY="+apiKey, "MEMFS_HYDRATE=auto", "CREDENTIALS_DIRECTORY="+h.path("credentials"))
+	require.NoError(h.t, os.Mkdir(h.path("credentials"), 0o700))
+	for _, file := range []string{h.path("credentials", "ANTHROPIC_AUTH_TOKEN"), h.path("key")} {
+		require.NoError(h.t, os.WriteFile(file, []byte(apiKey), 0o600))
+	}
+	c.Env = append(c.Env, "ANTHROPIC_API_KEY="+apiKey, "MEMFS_HYDRATE=auto", "CREDENTIALS_DIRECTORY="+h.path("credentials"), "ANTHROPIC_AUTH_TOKEN_FILE="+h.path("key"))
 	return h.run(c)
 }
 
@@ -52,6 +56,7 @@ func TestR19_Canary(t *testing.T) {
 				"env",
 				"for f in /proc/[0-9]*/environ /proc/[0-9]*/cmdline /proc/mounts /proc/self/mountinfo; do tr '\\0' '\\n' < $f; done",
 				fmt.Sprintf("for f in environ cmdline mem maps fd/3 root/etc/hostname; do head -c 100000 /proc/%d/$f /proc/%d/$f; done", w.command.Process.Pid, w.serving()),
+				"cat " + h.path("key") + " " + h.path("credentials") + "/*",
 				"ls -laR " + h.path("state") + " " + h.path("run"),
 				"grep -ra . " + h.path("state") + " " + h.path("run"),
 				"set; declare -x; ls -la /proc/$$/fd; cat /proc/$PPID/environ; ls -la /proc/$PPID/fd; cat /proc/$PPID/fd/*",

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -63,6 +64,17 @@ func Adopt() error {
 		}
 	}
 	return nil
+}
+
+// Places are the files and the directory where this process's secrets lie, as
+// far as its environment says: those of Names, and the others that are named.
+func Places(others ...string) []string {
+	var places []string
+	for _, name := range append(Names(), others...) {
+		places = append(places, os.Getenv(name+"_FILE"))
+	}
+	places = append(places, os.Getenv("CREDENTIALS_DIRECTORY"))
+	return slices.DeleteFunc(places, func(place string) bool { return place == "" })
 }
 
 // Strip returns environ without secrets, and without what leads to them: what

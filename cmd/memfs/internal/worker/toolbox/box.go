@@ -29,8 +29,8 @@ type Options struct {
 	// User runs the tools; nil is the user of this process. It takes
 	// privileges.
 	User *User
-	// Hide are directories that the tools do not see, where this process has
-	// the privilege to hide them.
+	// Hide are directories and files that the tools do not see, where this
+	// process has the privilege to hide them.
 	Hide []string
 	// Log gets one line an event; the child writes to standard error.
 	Log *zap.Logger

@@ -79,14 +79,13 @@ func withoutInit(environ []string) []string {
 	return kept
 }
 
-// shield shows the tools their own processes and mounts only, and empty
-// directories where memfs keeps its state.
+// shield shows the tools their own processes and mounts only, and nothing where
+// memfs keeps its state and secrets.
 func (p *protection) shield() error {
 	if err := namespace.Enter(p.Keep); err != nil {
 		return err
 	}
-	const flags = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
-	err := unix.Mount("proc", "/proc", "proc", flags, "")
+	err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
 	switch {
 	case errors.Is(err, unix.EPERM):
 		// Parts of /proc are hidden from this user namespace. The kernel's own
@@ -95,13 +94,25 @@ func (p *protection) shield() error {
 	case err != nil:
 		return fmt.Errorf("show the tools their own processes only: %w", err)
 	}
-	for _, dir := range p.Hide {
-		err := unix.Mount("tmpfs", dir, "tmpfs", flags|unix.MS_RDONLY, "size=4k,mode=0")
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("hide %s from the tools: %w", dir, err)
+	for _, path := range p.Hide {
+		if err := hide(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("hide %s from the tools: %w", path, err)
 		}
 	}
 	return nil
+}
+
+// hide puts an empty directory over a directory, and nothing over a file.
+func hide(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return err
+	case info.IsDir():
+		return unix.Mount("tmpfs", path, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC|unix.MS_RDONLY, "size=4k,mode=0")
+	default:
+		return unix.Mount("/dev/null", path, "", unix.MS_BIND, "")
+	}
 }
 
 // dropPrivileges makes sure that nothing that this thread starts has a

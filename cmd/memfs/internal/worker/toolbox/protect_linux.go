@@ -16,7 +16,7 @@ type protection struct {
 	// Namespaces: the child is the first process of a PID namespace, and has a
 	// mount namespace.
 	Namespaces bool
-	// Hide are directories that the tools do not see. Keep are the only memfs
+	// Hide are directories and files that the tools do not see. Keep are the only memfs
 	// mounts that they do see: a mount that is known to another namespace
 	// cannot be unmounted for good.
 	Hide, Keep []string
