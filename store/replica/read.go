@@ -78,6 +78,9 @@ func (r *Replica) fetch(ctx context.Context, c content) ([]byte, error) {
 	if r.o.Fetch == nil {
 		return nil, ErrNotFetched
 	}
+	if err := r.failed.recent(c.sha); err != nil {
+		return nil, err
+	}
 	answer := r.fetches.DoChan(c.sha.String(), func() (any, error) {
 		if !r.enter() {
 			return nil, ErrClosed
@@ -90,7 +93,11 @@ func (r *Replica) fetch(ctx context.Context, c content) ([]byte, error) {
 			if errors.Is(err, store.ErrNotFound) && !r.tree.replaying {
 				r.o.Missing(c.memory)
 			}
-			return nil, fmt.Errorf("%w: %w", ErrNotFetched, err)
+			err = fmt.Errorf("%w: %w", ErrNotFetched, err)
+			if bound.Err() != nil {
+				r.failed.add(c.sha, err)
+			}
+			return nil, err
 		}
 		if store.Hash(text) != c.sha {
 			return nil, fmt.Errorf("%w: %w", ErrNotFetched, store.ErrProtocol)

@@ -47,6 +47,7 @@ type Replica struct {
 	running      sync.WaitGroup
 	inherited    inherited // mu guards it
 	fetches      singleflight.Group
+	failed       failures
 }
 
 // Watch makes f hear of every remote change to the tree, in order, with no
