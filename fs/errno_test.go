@@ -119,7 +119,7 @@ func TestUnknownErrorIsEIOAndSaid(t *testing.T) {
 	require.Equal(t, 1, logs.Len())
 	said := logs.All()[0]
 	assert.Equal(t, zap.ErrorLevel, said.Level)
-	assert.Equal(t, map[string]any{"op": "write", "path": "/dir/name", "error": "no idea"}, said.ContextMap())
+	assert.Equal(t, map[string]any{"code": "unknown_error", "op": "write", "path": "/dir/name", "error": "no idea"}, said.ContextMap())
 	assert.Equal(t, fuse.ENOENT, f.status(replica.ErrNotExist, "lookup", 7, ""))
 	assert.Equal(t, 1, logs.Len(), "known errors are the caller's business")
 }
