@@ -61,7 +61,7 @@ func files(t *testing.T, dir string) map[string]string {
 
 func TestThereAndBackByteForByte(t *testing.T) {
 	texts := map[string]string{"a.md": "one\r\n", "empty": "", "dir/ü/b": "no newline", "nul": "a\x00b", `back\slash`: "x"}
-	for i := range 150 { // more than a page
+	for i := range 101 { // more than a page
 		texts[fmt.Sprintf("many/%03d", i)] = strings.Repeat("x", i)
 	}
 	dir, c := t.TempDir(), newStore(t)
