@@ -15,7 +15,7 @@ import (
 	"memfs/store/replica"
 )
 
-var histories = flag.Int("histories", 150, "how many random histories TestHistories runs")
+var histories = flag.Int("histories", 2000, "how many random histories TestHistories runs")
 
 // TestHistories runs seeded random histories of a real replica against the fake
 // store: local operations, those of somebody else in the store, passes, lost
