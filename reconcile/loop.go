@@ -147,12 +147,13 @@ func (r *Reconciler) Final(ctx context.Context) (Report, error) {
 	began := time.Now()
 	report, err := r.Pass(ctx, PassOptions{Everything: true})
 	switch {
+	case len(report.Unsent) == 0:
 	case ctx.Err() != nil:
 		r.o.Log.Warn(fmt.Sprintf("final memory sync cut off after %s; what was not uploaded stays in the journal",
 			time.Since(began).Round(time.Second)),
 			zap.String("code", "final_cut_off"), zap.String("store", r.replica.Store().ID), zap.Strings("paths", report.Unsent),
 			zap.String("remedy", "the next attach of this store on this host sends it; so does memfs recover push"))
-	case len(report.Unsent) > 0:
+	default:
 		r.o.Log.Warn("final memory sync left changes in the journal",
 			zap.String("code", "unsent"), zap.String("store", r.replica.Store().ID), zap.Strings("paths", report.Unsent),
 			zap.String("remedy", "the next attach of this store on this host sends them; so does memfs recover push"))

@@ -121,7 +121,8 @@ func (t *teller) rejected(a Action, reason string) {
 func (t *teller) failedSave(h Held) {
 	if t.first("failed save "+h.Path, strconv.FormatUint(h.Gen, 10)) {
 		t.log.Warn("failed to upload memory: its last write could not be kept whole", zap.String("code", "held"),
-			zap.String("path", h.Path), zap.String("remedy", "make room in the state directory and save the file again"))
+			zap.String("path", h.Path), zap.String("reason", h.Reason),
+			zap.String("remedy", "save the file again, with at most 102,400 bytes and room in the state directory"))
 	}
 }
 

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"fmt"
 	"time"
 
 	"memfs/store"
@@ -116,11 +117,17 @@ var holdWords = map[Hold]string{
 	Taken:      "a memory that cannot be shown here takes the path in the store",
 }
 
+// tooLarge is why a file is held of which a write was cut off at the limit (R11).
+var tooLarge = fmt.Sprintf("it was to be larger than the %d bytes that a memory can have; make it smaller and save it again", store.MaxContent)
+
 // String says it in words.
 func (h Hold) String() string { return holdWords[h] }
 
 // reason says in words why the unit is held.
 func (u *unit) reason() string {
+	if u.hold == Failed && u.local != nil && u.local.Size >= store.MaxContent {
+		return tooLarge
+	}
 	if u.blocker != "" {
 		return u.hold.String() + ": " + u.blocker
 	}

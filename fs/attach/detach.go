@@ -32,13 +32,16 @@ func (a *attached) announceEnd() {
 // waits for it finds the path free.
 func (a *attached) detach(ctx context.Context) (ending, error) {
 	a.end()
-	// The pass that matters comes while the mount still shows what it did; its
-	// outcome is that of the one after the unmount, which says it once.
-	_, _ = a.rec.Sync(ctx, false)
+	if a.replica.ReadOnly() {
+		return ending{}, errors.Join(a.unmount(ctx), a.point.Remove(), a.leave(false))
+	}
+	report, err := a.rec.Sync(ctx, false)
 	unmountErr := a.unmount(ctx)
-	report, err := a.rec.Final(ctx)
-	if err != nil {
-		a.log.Warn("final memory sync failed", zap.String("code", "final_failed"), zap.Error(err))
+	if err != nil || a.replica.Unsent().Any() {
+		// Once more, for what came in between; its outcome is the one that counts.
+		if report, err = a.rec.Final(ctx); err != nil {
+			a.log.Warn("final memory sync failed", zap.String("code", "final_failed"), zap.Error(err))
+		}
 	}
 	e := ending{unsent: a.unsent(report, err), heldDeletes: report.HeldDeletes}
 	return e, errors.Join(unmountErr, a.point.Remove(), a.leave(len(e.unsent) > 0))
@@ -48,9 +51,6 @@ func (a *attached) detach(ctx context.Context) (ending, error) {
 // last word: nothing goes that differs from what the store is known to have,
 // but deletes that are not sent by choice (R8).
 func (a *attached) unsent(report reconcile.Report, err error) []string {
-	if a.replica.ReadOnly() {
-		return nil
-	}
 	here := a.replica.Unsent()
 	paths := append(slices.Clone(report.Unsent), here.Edits...)
 	unknown := err != nil || report.MarkerBad

@@ -44,9 +44,20 @@ type ParentError struct {
 }
 
 func (e *ParentError) Error() string {
-	return fmt.Sprintf("cannot create the memory directory %s: %v; make its parent writable for this user, for example: mkdir -p %s && chown \"$USER\" %s",
-		e.Path, e.Err, filepath.Dir(e.Path), filepath.Dir(e.Path))
+	return fmt.Sprintf("cannot create the memory directory %s: %v; %s", e.Path, e.Err, e.remedy())
 }
+
+// remedy never changes the owner of a directory that is there for others.
+func (e *ParentError) remedy() string {
+	parent := filepath.Dir(e.Path)
+	if _, err := os.Lstat(parent); parent == defaultParent || errors.Is(err, fs.ErrNotExist) {
+		return fmt.Sprintf("have its parent made for this user: sudo mkdir -p %s && sudo chown \"$USER\" %s", parent, parent)
+	}
+	return "choose a path in a directory that this user may write to"
+}
+
+// defaultParent is where stores are mounted unless something else is said.
+const defaultParent = "/mnt/memory"
 
 func (e *ParentError) Unwrap() error { return e.Err }
 

@@ -119,7 +119,7 @@ func TestTake_NamesAnUnwritableParent(t *testing.T) {
 	_, err := mountpoint.Take(state, filepath.Join(file, "notes"), false)
 	var parent *mountpoint.ParentError
 	require.ErrorAs(t, err, &parent)
-	assert.Contains(t, err.Error(), "chown")
+	assert.NotContains(t, err.Error(), "chown", "nobody is told to take a directory that is there")
 }
 
 func TestR18_StateDirInsideAnAttachedPath(t *testing.T) {

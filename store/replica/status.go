@@ -40,7 +40,10 @@ func (r *Replica) stateOf(n *node) (State, string) {
 	case n.state != "" && n.stateG == n.gen:
 		return n.state, n.reason
 	case n.failed:
-		return Held, "the last write could not be kept"
+		if n.content.size >= store.MaxContent && !n.local {
+			return Held, "its last write went over the size that a memory can have"
+		}
+		return Held, "its last write could not be kept"
 	case r.o.ReadOnly:
 		return Held, "the store is attached read-only"
 	}
