@@ -1,6 +1,6 @@
 //go:build linux
 
-// Benchfs measures a mounted store against ext4, in one run: the same
+// Command benchfs measures a mounted store against ext4, in one run: the same
 // operations on the same 2,000 files of 4 KB in 50 directories, in rounds that
 // take turns, so that whatever else the machine does hits all alike. It prints
 // one table of medians and ratios beside the targets, and the same as JSON.

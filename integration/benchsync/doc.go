@@ -1,6 +1,6 @@
 //go:build linux
 
-// Benchsync measures memfs against the official SDK's own memory sync
+// Command benchsync measures memfs against the official SDK's own memory sync
 // (SessionMemoryStores of its package lib/environments), in one run: the same
 // store of 2,000 memories, the same injected latency, one after the other. It
 // prints one table with the ratio of every row beside the targets, and the
