@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
@@ -17,6 +18,7 @@ import (
 	"memfs/cmd/memfs/internal/process"
 	"memfs/cmd/memfs/internal/supervise"
 	"memfs/cmd/memfs/internal/volume"
+	"memfs/fs/mountpoint"
 	"memfs/reconcile"
 	"memfs/store"
 )
@@ -164,9 +166,18 @@ func (s *session) Mounts() []control.Mount {
 }
 
 // Sync implements supervise.Session.
-func (s *session) Sync(ctx context.Context, r control.SyncRequest) error {
-	_, err := s.Session.Sync(ctx, memfs.SyncOptions{Paths: r.Paths, AllowDeletes: r.AllowDeletes})
-	return err
+func (s *session) Sync(ctx context.Context, r control.SyncRequest) ([]control.Synced, error) {
+	reports, err := s.Session.Sync(ctx, memfs.SyncOptions{Paths: r.Paths, AllowDeletes: r.AllowDeletes})
+	mounts := s.Mounts()
+	synced := make([]control.Synced, len(reports)) // as r.Paths, or all
+	for i, report := range reports {
+		at := i
+		if len(r.Paths) > 0 {
+			at = slices.IndexFunc(mounts, func(m control.Mount) bool { return mountpoint.Inside(r.Paths[i], m.Path) })
+		}
+		synced[i] = control.Synced{Mount: mounts[at], Report: report}
+	}
+	return synced, err
 }
 
 // Detach implements supervise.Session: edits that stay in the journal are an

@@ -102,6 +102,7 @@ func TestMountSyncUnmount(t *testing.T) {
 	h.must("umount", mnt)
 	h.must("unmount", h.path("never/was/there"))
 	h.fails(exitcode.Failed, "nothing is mounted by memfs", "sync")
+	h.fails(exitcode.Failed, mnt+" is not mounted by memfs: memfs status lists what is", "sync", mnt)
 }
 
 func TestR15_SignalsEndTheMountCleanly(t *testing.T) {

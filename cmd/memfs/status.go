@@ -36,7 +36,7 @@ It works too where nothing of memfs can be seen but a mount, as in a sandbox.
 
 --check is for probes. live: exit code 1 unless each mount is served. synced:
 also 5 where the store is out of reach or refused the credential, and 6 where
-edits wait until somebody does something about it.`,
+edits wait until somebody does something about it: refused and held files too.`,
 		Example: `  memfs status
   memfs status /mnt/memory/notes --json
   memfs status --watch

@@ -84,7 +84,8 @@ func TestCheck(t *testing.T) {
 	}{
 		"in step":     {nil, 0, 0},
 		"conflict":    {func(s *memfs.Status) { s.Conflicts = 1 }, 0, 0},
-		"refused":     {func(s *memfs.Status) { s.Refused = 1 }, 0, 0},
+		"refused":     {func(s *memfs.Status) { s.Refused = 1 }, 0, exitcode.EditsKept},
+		"held":        {func(s *memfs.Status) { s.Held = 1 }, 0, exitcode.EditsKept},
 		"hidden":      {func(s *memfs.Status) { s.Sync.Hidden = 1 }, 0, 0},
 		"outage":      {func(s *memfs.Status) { s.Sync.Error = "no route" }, 0, exitcode.Unreachable},
 		"frozen":      {func(s *memfs.Status) { s.Sync.Frozen = true }, 0, exitcode.Unreachable},

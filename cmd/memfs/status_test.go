@@ -76,7 +76,7 @@ func TestR20_StatusAddsUp(t *testing.T) {
 	text := []byte("theirs, too\n")
 	_, err := client.Update(t.Context(), memory.ID, store.Update{Content: &text, Expect: memory.SHA})
 	require.NoError(t, err)
-	h.must("sync", mnt) // a conflict, and a refusal
+	h.fails(exitcode.EditsKept, mnt+": 1 file is refused by the store: change what", "sync", mnt) // and a conflict
 	write(t, filepath.Join(mnt, "scratch~"), "local")
 	write(t, filepath.Join(mnt, "new"), "dirty")
 	require.NoError(t, os.Remove(filepath.Join(mnt, "c")))
@@ -107,7 +107,8 @@ func TestR20_StatusAddsUp(t *testing.T) {
 	assert.Equal(t, s.Status, inside.Status.Status)
 	assert.Equal(t, s.Sync, inside.Status.Sync)
 
-	h.must("sync", mnt)
+	h.fails(exitcode.EditsKept, "(/broken)", "sync", mnt)
+	h.fails(exitcode.EditsKept, "1 file is refused", "status", "--check=synced", mnt)
 	s = h.status(mnt).Status
 	assert.Equal(t, 0, s.Dirty+s.Deleted+s.Sending)
 	assert.True(t, s.OldestUnsent.IsZero())
@@ -138,6 +139,7 @@ func TestStatusCheck(t *testing.T) {
 	require.NoError(t, os.Rename(filepath.Join(mnt, store.MarkerName), filepath.Join(mnt, "gone~")))
 	h.must("status", "--check=live", mnt)
 	h.fails(exitcode.EditsKept, "marker file is missing or altered, nothing is synced: memfs repair "+mnt, "status", "--check=synced", mnt)
+	h.fails(exitcode.EditsKept, "marker file is missing or altered, nothing is synced: memfs repair "+mnt, "sync", mnt)
 	require.NoError(t, os.Rename(filepath.Join(mnt, "gone~"), filepath.Join(mnt, store.MarkerName)))
 
 	server.stop()

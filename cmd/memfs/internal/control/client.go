@@ -71,9 +71,17 @@ func (p *Process) Serves(path string) (mount string, ok bool) {
 	return "", false
 }
 
-// Sync runs a pass in the process and waits for it.
-func (p *Process) Sync(ctx context.Context, r SyncRequest) error {
-	return p.call(ctx, http.MethodPost, "sync", r, nil)
+// Sync runs a pass in the process, waits for it and tells how the mounts are
+// then, also where the pass of one failed.
+func (p *Process) Sync(ctx context.Context, r SyncRequest) ([]Synced, error) {
+	var answer syncAnswer
+	if err := p.call(ctx, http.MethodPost, "sync", r, &answer); err != nil {
+		return nil, err
+	}
+	if answer.Failure != nil {
+		return answer.Mounts, answer.Failure.err()
+	}
+	return answer.Mounts, nil
 }
 
 // Detach ends all mounts of the process and waits until they are gone. The

@@ -16,6 +16,7 @@ import (
 
 	"memfs/cmd/memfs/internal/control"
 	"memfs/cmd/memfs/internal/exitcode"
+	"memfs/reconcile"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -30,11 +31,17 @@ func (s *session) Report() control.Report {
 	return control.Report{PID: os.Getpid(), Version: "v1", Started: time.Unix(1, 0).UTC(),
 		Mounts: []control.Mount{{Path: "/mnt/a", Status: []byte(`{"dirty":1}`)}, {Path: "/mnt/b", Status: []byte(`{}`)}}}
 }
-func (s *session) Sync(_ context.Context, r control.SyncRequest) error {
+func (s *session) Sync(_ context.Context, r control.SyncRequest) ([]control.Synced, error) {
 	s.synced = r
-	return s.syncErr
+	return left(), s.syncErr
 }
 func (s *session) Detach(context.Context) error { return s.detachErr }
+
+// left is what the session's pass leaves.
+func left() []control.Synced {
+	return []control.Synced{{Mount: control.Mount{Path: "/mnt/a", Status: []byte(`{"refused":1}`)},
+		Report: reconcile.Report{Refused: 1, Unsent: []string{"/a.md"}}}}
+}
 
 // directory is short enough for a socket's path, which t.TempDir is not
 // everywhere.
@@ -66,7 +73,9 @@ func TestCommandsReachTheProcess(t *testing.T) {
 	assert.Equal(t, s.Report(), p.Report)
 
 	request := control.SyncRequest{Paths: []string{"/mnt/a"}, AllowDeletes: true}
-	require.NoError(t, p.Sync(t.Context(), request))
+	got, err := p.Sync(t.Context(), request)
+	require.NoError(t, err)
+	assert.Equal(t, left(), got)
 	assert.Equal(t, request, s.synced)
 	require.NoError(t, p.Detach(t.Context()))
 }
@@ -78,7 +87,8 @@ func TestErrorsKeepTheirExitCode(t *testing.T) {
 		detachErr: exitcode.Errorf(exitcode.EditsKept, "2 edits of notes were not sent"),
 	})
 	p := only(t, dir)
-	err := p.Sync(t.Context(), control.SyncRequest{})
+	got, err := p.Sync(t.Context(), control.SyncRequest{})
+	assert.Equal(t, left(), got, "what is known of the mounts comes with the error")
 	require.EqualError(t, err, "the pass failed")
 	assert.Equal(t, exitcode.Failed, exitcode.Of(err))
 	err = p.Detach(t.Context())

@@ -13,8 +13,9 @@ import (
 type Session interface {
 	// Report tells how the mounts are.
 	Report() Report
-	// Sync runs a pass and waits for it.
-	Sync(ctx context.Context, r SyncRequest) error
+	// Sync runs a pass, waits for it and tells how the mounts are then, also
+	// where the pass of one failed.
+	Sync(ctx context.Context, r SyncRequest) ([]Synced, error)
 	// Detach ends the process's mounts and returns how that went.
 	Detach(ctx context.Context) error
 }
@@ -69,7 +70,13 @@ func handler(session Session) http.Handler {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		reply(w, struct{}{}, session.Sync(r.Context(), request))
+		mounts, err := session.Sync(r.Context(), request)
+		answer := syncAnswer{Mounts: mounts}
+		if err != nil {
+			f := failureOf(err)
+			answer.Failure = &f
+		}
+		reply(w, answer, nil)
 	})
 	mux.HandleFunc("POST /v1/detach", func(w http.ResponseWriter, r *http.Request) {
 		reply(w, struct{}{}, session.Detach(r.Context()))

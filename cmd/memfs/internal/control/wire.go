@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"memfs/cmd/memfs/internal/exitcode"
+	"memfs/reconcile"
 )
 
 // Report is what one memfs process says of itself.
@@ -29,6 +30,19 @@ type SyncRequest struct {
 	Paths []string `json:"paths,omitempty"`
 	// AllowDeletes lets the deletes go that the mass-delete guard holds.
 	AllowDeletes bool `json:"allow_deletes,omitempty"`
+}
+
+// Synced is a mount after a pass that was asked for.
+type Synced struct {
+	Mount
+	// Report is the pass's own; the status may be younger.
+	Report reconcile.Report `json:"report"`
+}
+
+// syncAnswer tells of every mount also where the pass of one failed.
+type syncAnswer struct {
+	Mounts  []Synced `json:"mounts,omitempty"`
+	Failure *failure `json:"failure,omitempty"`
 }
 
 // failure carries an error and its exit code to the other side.

@@ -19,8 +19,9 @@ import (
 type Session interface {
 	// Mounts tells how the mounts are.
 	Mounts() []control.Mount
-	// Sync runs a pass and waits for it.
-	Sync(ctx context.Context, r control.SyncRequest) error
+	// Sync runs a pass, waits for it and tells how the mounts are then, also
+	// where the pass of one failed.
+	Sync(ctx context.Context, r control.SyncRequest) ([]control.Synced, error)
 	// Done is closed when somebody else unmounted one of the mounts.
 	Done() <-chan struct{}
 	// Detach ends the mounts. It bounds itself; the end of ctx cuts it short.
@@ -92,7 +93,7 @@ func (s *Supervisor) Report() control.Report {
 }
 
 // Sync implements control.Session.
-func (s *Supervisor) Sync(ctx context.Context, r control.SyncRequest) error {
+func (s *Supervisor) Sync(ctx context.Context, r control.SyncRequest) ([]control.Synced, error) {
 	return s.session.Sync(ctx, r)
 }
 

@@ -32,9 +32,11 @@ func newSession() *session {
 func (s *session) Mounts() []control.Mount {
 	return []control.Mount{{Path: "/mnt/a", Status: []byte(`{}`)}}
 }
-func (s *session) Sync(context.Context, control.SyncRequest) error { return nil }
-func (s *session) Done() <-chan struct{}                           { return s.done }
-func (s *session) Detach(ctx context.Context) error                { return s.detach(ctx) }
+func (s *session) Sync(context.Context, control.SyncRequest) ([]control.Synced, error) {
+	return nil, nil
+}
+func (s *session) Done() <-chan struct{}            { return s.done }
+func (s *session) Detach(ctx context.Context) error { return s.detach(ctx) }
 func start(t *testing.T, s *session) (*supervise.Supervisor, chan os.Signal) {
 	return supervise.New(s, "v1", zaptest.NewLogger(t)), make(chan os.Signal, 2)
 }
