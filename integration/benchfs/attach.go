@@ -20,7 +20,7 @@ func measureMemory(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	pid := m.command.Process.Pid
+	pid := m.PID()
 	attached, err := usage(pid)
 	if err != nil {
 		return err
@@ -59,7 +59,7 @@ func measureAttach(ctx context.Context, b *bench) error {
 		if err == nil {
 			var requests int
 			requests, err = remote.requests()
-			u, usageErr := usage(m.command.Process.Pid)
+			u, usageErr := usage(m.PID())
 			if usageErr != nil {
 				return usageErr
 			}
@@ -99,6 +99,6 @@ func (b *bench) attachLarge(ctx context.Context, s shape, n int, latency time.Du
 	if err != nil {
 		return nil, nil, err
 	}
-	b.after(m.end)
+	b.after(m.End)
 	return remote, m, nil
 }

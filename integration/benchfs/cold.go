@@ -68,7 +68,7 @@ func coldMemfs(b *bench, url string, info store.Info, state string, f figures) e
 	if err != nil {
 		return err
 	}
-	defer func() { _ = m.end() }()
+	defer func() { _ = m.End() }()
 	if err := m.await(); err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func fetchMemfs(b *bench, url string, info store.Info, f figures) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = m.end() }()
+	defer func() { _ = m.End() }()
 	p := newPlace(onMemfs, m.path)
 	fetch := operation{run: each(unfetchedFiles, func(p *place, i int) error { return p.read(p.files[i], usual.size) })}
 	micros, err := fetch.measure(p)

@@ -31,7 +31,7 @@ func measureIdle(ctx context.Context, b *bench) error {
 			return err
 		}
 		err = b.watchIdle(ctx, m, remote, interval)
-		_ = m.end()
+		_ = m.End()
 		if err != nil {
 			return err
 		}
@@ -49,7 +49,7 @@ func (b *bench) watchIdle(ctx context.Context, m *mounted, remote *remote, inter
 	if err := wait(ctx, settling); err != nil {
 		return err
 	}
-	pid := m.command.Process.Pid
+	pid := m.PID()
 	ticks, err := jiffies(pid)
 	if err != nil {
 		return err

@@ -28,8 +28,10 @@ type config struct {
 }
 
 func main() {
-	if len(os.Args) == 2 && childMains[os.Args[1]] != nil {
-		exit(childMains[os.Args[1]]())
+	// The processes that a run starts, by their argument.
+	children := map[string]func() error{"serve": serveMain, "mount": mountMain}
+	if len(os.Args) == 2 && children[os.Args[1]] != nil {
+		exit(children[os.Args[1]]())
 	}
 	var c config
 	flag.StringVar(&c.dir, "dir", os.TempDir(), "directory on the ext4 to compare with; memfs keeps its state there too")

@@ -30,7 +30,7 @@ func measureOps(ctx context.Context, b *bench) error {
 			return err
 		}
 	}
-	began, err := usage(m.command.Process.Pid)
+	began, err := usage(m.PID())
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func measureOps(ctx context.Context, b *bench) error {
 		}
 		b.report.add(times)
 	}
-	ended, err := usage(m.command.Process.Pid)
+	ended, err := usage(m.PID())
 	if err != nil {
 		return err
 	}

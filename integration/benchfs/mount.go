@@ -16,6 +16,7 @@ import (
 	"go.uber.org/zap"
 
 	"memfs"
+	"memfs/integration/benchchild"
 	"memfs/reconcile"
 	"memfs/store"
 	"memfs/store/claude"
@@ -59,9 +60,9 @@ func mountMain() error {
 	if err := json.NewEncoder(os.Stdout).Encode(ready); err != nil {
 		return err
 	}
-	err = serveOrders(in, func(o mountOrder) (any, error) { return struct{}{}, obey(session, o) })
+	err = benchchild.Serve(in, func(o mountOrder) (any, error) { return struct{}{}, obey(session, o) })
 	pprof.StopCPUProfile()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), benchchild.Patience)
 	defer cancel()
 	_, detachErr := session.Detach(ctx)
 	closing()
@@ -133,7 +134,7 @@ func unfetched(session *memfs.Session) (n int) {
 
 // mounted is a mount that a child serves.
 type mounted struct {
-	*child
+	*benchchild.Child
 	mountReady
 	path  string // of the first mount
 	state string
@@ -155,15 +156,15 @@ func (b *bench) mount(c mountConfig, n int) (*mounted, error) {
 		}
 	}
 	m := &mounted{path: c.Paths[0], state: c.StateDir}
-	m.child, err = startChild("mount", c, &m.mountReady)
+	m.Child, err = benchchild.Start("mount", c, &m.mountReady)
 	return m, err
 }
 
 // await waits until all contents are here.
-func (m *mounted) await() error { return m.ask(mountOrder{Await: true}, &struct{}{}) }
+func (m *mounted) await() error { return m.Ask(mountOrder{Await: true}, &struct{}{}) }
 
 // heap has the process write what it has in memory.
-func (m *mounted) heap(path string) error { return m.ask(mountOrder{Heap: path}, &struct{}{}) }
+func (m *mounted) heap(path string) error { return m.Ask(mountOrder{Heap: path}, &struct{}{}) }
 
 // profiled begins a CPU profile of the process, until the next order.
-func (m *mounted) profiled(path string) error { return m.ask(mountOrder{Profile: path}, &struct{}{}) }
+func (m *mounted) profiled(path string) error { return m.Ask(mountOrder{Profile: path}, &struct{}{}) }

@@ -73,7 +73,7 @@ func (b *bench) memfs(ctx context.Context) (*place, *mounted, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	b.after(m.end)
+	b.after(m.End)
 	return newPlace(onMemfs, m.path), m, m.await()
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"memfs/integration/benchchild"
 	"memfs/store"
 	"memfs/store/claude"
 	"memfs/store/local"
@@ -55,30 +56,30 @@ func serveMain() error {
 	if err := json.NewEncoder(os.Stdout).Encode(serveReady{"http://" + l.Addr().String()}); err != nil {
 		return err
 	}
-	err = serveOrders(in, func(countOrder) (any, error) { return requests.Load(), nil })
+	err = benchchild.Serve(in, func(countOrder) (any, error) { return requests.Load(), nil })
 	return errors.Join(err, h.Close(), server.Close())
 }
 
 // remote is an embedded store that runs.
 type remote struct {
-	*child
+	*benchchild.Child
 	dir, url string
 }
 
 // serve starts a server on a directory, which may hold stores already.
 func (b *bench) serve(dir string, latency time.Duration) (*remote, error) {
 	var ready serveReady
-	c, err := startChild("serve", serveConfig{dir, latency}, &ready)
+	c, err := benchchild.Start("serve", serveConfig{dir, latency}, &ready)
 	if err != nil {
 		return nil, err
 	}
-	b.after(c.end)
+	b.after(c.End)
 	return &remote{c, dir, ready.URL}, nil
 }
 
 func (r *remote) requests() (int, error) {
 	var n int
-	return n, r.ask(countOrder{}, &n)
+	return n, r.Ask(countOrder{}, &n)
 }
 
 // credential is any: the embedded store accepts all.

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"memfs/integration/benchchild"
 	"memfs/store"
 )
 
@@ -65,7 +66,7 @@ func peerMain(attach func(peerConfig) (peer, func() error, error)) error {
 		return err
 	}
 	ended := false
-	err = serveOrders(in, func(o peerOrder) (any, error) {
+	err = benchchild.Serve(in, func(o peerOrder) (any, error) {
 		switch o.Do {
 		case doPass:
 			p.due()

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"memfs/integration/benchchild"
 	"memfs/store"
 )
 
@@ -28,7 +29,7 @@ type figures struct {
 
 // rig is one peer at a store of its own, which is like every other peer's.
 type rig struct {
-	*child
+	*benchchild.Child
 	remote *remote
 	client store.Client
 	path   string // where the peer has the files
@@ -80,7 +81,7 @@ func (t template) start(ctx context.Context, what, top string, latency time.Dura
 		return nil, ready, err
 	}
 	var cost spent
-	if g.child, err = start(what, c, &cost); err != nil {
+	if g.Child, err = benchchild.Start(what, c, &cost); err != nil {
 		return nil, ready, err
 	}
 	ready, err = g.since(cost)
@@ -100,7 +101,7 @@ func (g *rig) since(cost spent) (figures, error) {
 
 func (g *rig) do(what string) (figures, error) {
 	var cost spent
-	if err := g.ask(peerOrder{what}, &cost); err != nil {
+	if err := g.Ask(peerOrder{what}, &cost); err != nil {
 		return figures{}, fmt.Errorf("%s: %w", what, err)
 	}
 	return g.since(cost)
@@ -129,8 +130,8 @@ func (g *rig) listed(ctx context.Context) (map[string]store.Memory, error) {
 
 func (g *rig) close() error {
 	var errs []error
-	if g.child != nil {
-		errs = append(errs, g.child.end())
+	if g.Child != nil {
+		errs = append(errs, g.Child.End())
 	}
 	if g.remote != nil {
 		errs = append(errs, g.remote.end())

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"memfs/integration/benchchild"
 	"memfs/store"
 	"memfs/store/claude"
 	"memfs/store/local"
@@ -72,7 +73,7 @@ func serveMain() error {
 	if err := json.NewEncoder(os.Stdout).Encode(serveReady{slowURL, directURL}); err != nil {
 		return err
 	}
-	err = serveOrders(in, func(o serveOrder) (any, error) {
+	err = benchchild.Serve(in, func(o serveOrder) (any, error) {
 		answer := serveAnswer{Requests: requests.Load()}
 		if o.Store == "" {
 			return answer, nil
@@ -100,7 +101,7 @@ func listen(handler http.Handler) (*http.Server, string, error) {
 
 // remote is an embedded store that runs, with a client that is not delayed.
 type remote struct {
-	*child
+	*benchchild.Child
 	serveReady
 	api *claude.API
 }
@@ -108,28 +109,28 @@ type remote struct {
 func serve(c serveConfig) (*remote, error) {
 	r := &remote{}
 	var err error
-	if r.child, err = start("serve", c, &r.serveReady); err != nil {
+	if r.Child, err = benchchild.Start("serve", c, &r.serveReady); err != nil {
 		return nil, err
 	}
 	if r.api, err = claude.New(claude.Config{BaseURL: r.Direct, Credential: credential}); err != nil {
-		return nil, errors.Join(err, r.child.end())
+		return nil, errors.Join(err, r.Child.End())
 	}
 	return r, nil
 }
 
 func (r *remote) end() error {
 	r.api.Close()
-	return r.child.end()
+	return r.Child.End()
 }
 
 func (r *remote) requests() (int64, error) {
 	var answer serveAnswer
-	return answer.Requests, r.ask(serveOrder{}, &answer)
+	return answer.Requests, r.Ask(serveOrder{}, &answer)
 }
 
 func (r *remote) session(storeID, path string) (string, error) {
 	var answer serveAnswer
-	err := r.ask(serveOrder{Store: storeID, Path: path}, &answer)
+	err := r.Ask(serveOrder{Store: storeID, Path: path}, &answer)
 	return answer.Session, err
 }
 
