@@ -30,7 +30,8 @@ what is left is sent, within 30 s, and everything that mounting made is removed.
 
 STORE is an id, or a name that only one store has. Without a PATH it is mounted
 under --root, in a directory called like the store: "User Preferences" becomes
-user-preferences. With :ro nothing is ever sent to the store.
+user-preferences. A PATH is absolute. With :ro nothing is ever sent to the store;
+:rw is what goes without saying.
 
 --session ID mounts what a session has attached, where its agent looks for it.`,
 		Example: `  memfs mount memstore_01ABC "User Preferences:/srv/prefs" handbook:ro
@@ -79,6 +80,9 @@ func (a *app) mount(ctx context.Context, s settings, specs []volume.Spec, child 
 			return errors.Join(err, supervisor.End(signals))
 		}
 		ending := a.tellManager(ctx, func() string { return summary(supervisor.Report()) })
+		if child == nil && s.hydrate != "off" {
+			defer a.showHydration(supervisor.Report)()
+		}
 		supervisor.Wait(signals, nil)
 		ending()
 		return supervisor.End(signals)
