@@ -10,7 +10,7 @@ VERSION       ?= $(shell git describe --tags --always --dirty 2>/dev/null || ech
 CASES ?= ../shared/cases
 
 .DEFAULT_GOAL := help
-.PHONY: help build test demo bench bench-fs bench-sync fuzz lint notice ci conformance clean
+.PHONY: help build test demo bench bench-fs bench-sync crash fuzz lint notice ci conformance clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +33,10 @@ bench-fs: ## a mount against ext4, one table; BENCH_FS has flags ("-h" lists the
 BENCH_SYNC ?=
 bench-sync: ## memfs against the official SDK's own memory sync; BENCH_SYNC has flags
 	$(GO) run ./integration/benchsync $(BENCH_SYNC)
+
+ROUNDS ?= 1000
+crash: ## kill memfs at random, ROUNDS (1000) times, and compare what is left
+	$(GO) test -count=1 -timeout 4h -v -run KillLoop ./integration/crash -crash.rounds $(ROUNDS)
 
 FUZZTIME ?= 30s
 fuzz: ## every fuzz target for FUZZTIME (30s) each
