@@ -17,6 +17,8 @@ func TestUsageErrors(t *testing.T) {
 		"unknown flag":        {"unknown flag: --sycn (see memfs mount --help)", []string{"mount", "--sycn", "1"}},
 		"no store":            {"name the stores to mount (see memfs mount --help)", []string{"mount"}},
 		"no store before :ro": {`":ro" is not of the form STORE[:PATH][:ro]: no store named`, []string{"mount", ":ro"}},
+		"mistyped mode":       {`"notes:/x:RO": the mode after a path is :ro or :rw`, []string{"mount", "notes:/x:RO"}},
+		"relative path":       {`"notes:rel/path": PATH must be absolute`, []string{"mount", "notes:rel/path"}},
 		"over the root":       {"cannot be mounted over the root directory", []string{"mount", "notes:/"}},
 		"interval too short":  {`"--sync-interval" flag: at least 1s`, []string{"mount", "notes", "--sync-interval", "0.5"}},
 		"unknown mode":        {"one of enabled, log_only, disabled", []string{"mount", "notes", "--sync-deletions", "never"}},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -12,6 +13,7 @@ import (
 
 	"memfs/cmd/memfs/internal/backend"
 	"memfs/store"
+	"memfs/store/claude"
 )
 
 func open(t *testing.T, dir string) *backend.Backend {
@@ -43,6 +45,19 @@ func TestEmbeddedStoreInProcess(t *testing.T) {
 	cancel()
 	_, err = client.Get(ended, memory.ID)
 	require.ErrorIs(t, err, context.Canceled)
+}
+
+func TestFindNamesSomeOfManyStores(t *testing.T) {
+	b := open(t, t.TempDir())
+	for range 7 {
+		_, err := b.CreateStore(t.Context(), "notes", "")
+		require.NoError(t, err)
+	}
+	_, err := b.Find(t.Context(), "unknown")
+	require.ErrorContains(t, err, " and 2 more: memfs store list")
+	assert.Equal(t, 5, strings.Count(err.Error(), "memstore_"), err)
+	var unknown *claude.UnknownStoreError
+	require.ErrorAs(t, err, &unknown)
 }
 
 func TestAPI(t *testing.T) {

@@ -14,25 +14,28 @@ import (
 
 func TestParse(t *testing.T) {
 	for text, want := range map[string]volume.Spec{
-		"notes":                       {Store: "notes"},
-		"memstore_01":                 {Store: "memstore_01"},
-		"User Preferences":            {Store: "User Preferences"},
-		"notes:ro":                    {Store: "notes", ReadOnly: true},
-		"notes:/mnt/a":                {Store: "notes", Path: "/mnt/a"},
-		"notes:/mnt/a:ro":             {Store: "notes", Path: "/mnt/a", ReadOnly: true},
-		"notes:/mnt//a/../b/":         {Store: "notes", Path: "/mnt/b"},
-		"notes:/mnt/my notes":         {Store: "notes", Path: "/mnt/my notes"},
-		"team: notes":                 {Store: "team: notes"},
-		"team:notes:/mnt/a":           {Store: "team:notes", Path: "/mnt/a"},
-		"a:/b:/mnt/c:ro":              {Store: "a:/b", Path: "/mnt/c", ReadOnly: true},
-		"ro":                          {Store: "ro"},
-		"ro:ro":                       {Store: "ro", ReadOnly: true},
-		"notes:ro:ro":                 {Store: "notes:ro", ReadOnly: true},
-		"notes:mnt/a":                 {Store: "notes:mnt/a"},
-		"https://example.org:/mnt/a":  {Store: "https://example.org", Path: "/mnt/a"},
-		"notes:/mnt/with:colon":       {Store: "notes", Path: "/mnt/with:colon"},
-		"notes:/mnt/ends-in-colon:":   {Store: "notes", Path: "/mnt/ends-in-colon:"},
-		"Notizen für Ärzte:/mnt/é:ro": {Store: "Notizen für Ärzte", Path: "/mnt/é", ReadOnly: true},
+		"notes":                        {Store: "notes"},
+		"memstore_01":                  {Store: "memstore_01"},
+		"User Preferences":             {Store: "User Preferences"},
+		"notes:ro":                     {Store: "notes", ReadOnly: true},
+		"notes:/mnt/a":                 {Store: "notes", Path: "/mnt/a"},
+		"notes:/mnt/a:ro":              {Store: "notes", Path: "/mnt/a", ReadOnly: true},
+		"notes:/mnt//a/../b/":          {Store: "notes", Path: "/mnt/b"},
+		"notes:/mnt/my notes":          {Store: "notes", Path: "/mnt/my notes"},
+		"team: notes":                  {Store: "team: notes"},
+		"team:notes:/mnt/a":            {Store: "team:notes", Path: "/mnt/a"},
+		"a:/b:/mnt/c:ro":               {Store: "a:/b", Path: "/mnt/c", ReadOnly: true},
+		"ro":                           {Store: "ro"},
+		"ro:ro":                        {Store: "ro", ReadOnly: true},
+		"notes:ro:ro":                  {Store: "notes:ro", ReadOnly: true},
+		"notes:rw":                     {Store: "notes"},
+		"notes:/mnt/a:rw":              {Store: "notes", Path: "/mnt/a"},
+		"notes:rw:rw":                  {Store: "notes:rw"},
+		"team:reader":                  {Store: "team:reader"},
+		"https://example.org:/mnt/a":   {Store: "https://example.org", Path: "/mnt/a"},
+		"notes:/mnt/with:colon:rw":     {Store: "notes", Path: "/mnt/with:colon"},
+		"notes:/mnt/ends-in-colon::rw": {Store: "notes", Path: "/mnt/ends-in-colon:"},
+		"Notizen für Ärzte:/mnt/é:ro":  {Store: "Notizen für Ärzte", Path: "/mnt/é", ReadOnly: true},
 	} {
 		t.Run(text, func(t *testing.T) {
 			got, err := volume.Parse(text)
@@ -52,6 +55,16 @@ func TestParseRefuses(t *testing.T) {
 		"notes:/":        "over the root directory",
 		"notes:/mnt/..":  "over the root directory",
 		"notes:/a\x00b":  "NUL",
+		"notes:/x:RO":    "the mode after a path is :ro or :rw",
+		"notes:/x:r":     "the mode after a path is :ro or :rw",
+		"notes:/x:":      "the mode after a path is :ro or :rw",
+		"notes:RO":       "the mode after a path is :ro or :rw",
+		"notes:/a:b":     "a path with a colon in its last name",
+		"notes:rel/path": "PATH must be absolute",
+		"notes:./v":      "PATH must be absolute",
+		"notes:~/v:ro":   "PATH must be absolute",
+		"notes:..":       "PATH must be absolute",
+		"notes:":         "PATH must be absolute",
 		"notes\x00:/mnt": "NUL",
 	} {
 		t.Run(text, func(t *testing.T) {
@@ -62,7 +75,7 @@ func TestParseRefuses(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, seed := range []string{"notes", "a:/b:/c:ro", "team:notes:/mnt/a", ":ro", "x:/", "a:/../..", "\xff:/\xff"} {
+	for _, seed := range []string{"notes", "a:/b:/c:ro", "team:notes:/mnt/a", ":ro", "x:/", "a:/../..", "\xff:/\xff", "a:/b:c/..", "a:/x:RO", "a:rw:rw", "::rw"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
