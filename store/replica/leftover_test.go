@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"memfs/store"
 	"memfs/store/replica/disk"
@@ -188,4 +190,14 @@ func TestRestoreMarker(t *testing.T) {
 	w.rm("/" + store.MarkerName)
 	require.NoError(t, w.RestoreMarker())
 	assert.True(t, w.Snapshot(nil, nil).MarkerOK)
+}
+
+// Whoever asks at the end hears what was, and no warning.
+func TestStatusAfterTheEnd(t *testing.T) {
+	core, logged := observer.New(zap.WarnLevel)
+	w := newWorld(t, func(o *Options) { o.Log = zap.New(core) })
+	w.write("/a", "unsent")
+	require.NoError(t, w.Close())
+	assert.Equal(t, 1, w.Status().Dirty)
+	assert.Empty(t, logged.All())
 }

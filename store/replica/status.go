@@ -86,7 +86,7 @@ func (r *Replica) Usage() Usage {
 // Status counts the replica's files by what became of them.
 func (r *Replica) Status() Status {
 	kept, err := r.area.List()
-	if err != nil {
+	if err != nil && r.ctx.Err() == nil { // an ended replica has none
 		r.o.Log.Warn("conflict area cannot be read", zap.String("code", "conflicts"), zap.String("store", r.o.Store.ID), zap.Error(err))
 	}
 	r.mu.Lock()
