@@ -139,6 +139,7 @@ func (t *tree) applyNode(r *record) error {
 		if n.made && !n.dir {
 			n.written = n.ctime
 			t.markFile(n, n.ctime)
+			t.inherit(n, "")
 		}
 	}
 	t.nodes[n.ino] = n
@@ -199,11 +200,14 @@ func (t *tree) applyRename(r *record) error {
 		return fmt.Errorf("%w: rename into itself", errGarbled)
 	}
 	n.files(func(f *node) { t.touchPath(f.path(), now) })
+	replaced := ""
 	if target := to.children[r.newName]; target != nil {
+		replaced = target.memory
 		t.remove(target, now)
 	}
 	t.displace(n)
 	t.place(to, n, r.newName)
+	t.inherit(n, replaced)
 	n.ctime = now
 	n.files(func(f *node) {
 		t.touchPath(f.path(), now)
@@ -214,6 +218,23 @@ func (t *tree) applyRename(r *record) error {
 	from.touch(now)
 	to.touch(now)
 	return nil
+}
+
+// inherit lets a file that is nobody's take over the memory whose place it takes,
+// as it would if a pass came now (R6): the one that it replaced, or the one
+// that base has at its path and no file carries any more. So the id stays with
+// what is moved on before the pass.
+func (t *tree) inherit(n *node, replaced string) {
+	if n.dir || n.memory != "" || t.isMarker(n) {
+		return
+	}
+	id := replaced
+	if atBase, ok := t.basePath[n.path()]; ok && id == "" {
+		id = atBase
+	}
+	if b := t.bases[id]; b != nil && b.carrier == nil {
+		t.carry(n, id)
+	}
 }
 
 func (t *tree) applyWrite(n *node, r *record) error {

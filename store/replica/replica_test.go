@@ -412,3 +412,28 @@ func TestOpen_OnlyOnce(t *testing.T) {
 	_, err := Open(w.o)
 	require.ErrorIs(t, err, ErrInUse)
 }
+
+func TestR6_TheIdStaysWithWhatIsSavedAndThenMoved(t *testing.T) {
+	for name, change := range map[string]func(w *world){
+		"saved by rename":              func(w *world) { w.write("/.agenttoolset-1", "new"); w.mv("/.agenttoolset-1", "/a") },
+		"removed and made again":       func(w *world) { w.rm("/a"); w.write("/a", "new") },
+		"removed and put in its place": func(w *world) { w.write("/x", "new"); w.rm("/a"); w.mv("/x", "/a") },
+		"moved, then saved by rename":  func(w *world) { w.mv("/a", "/y"); w.write("/x", "new"); w.mv("/x", "/y"); w.mv("/y", "/a") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.base("m1", "/a", "text")
+			change(w)
+			w.mv("/a", "/b")
+			for range 2 {
+				s := w.Snapshot(nil, nil)
+				require.Len(t, s.Memories, 1)
+				assert.Nil(t, s.Memories[0].At)
+				require.NotNil(t, s.Memories[0].Carrier)
+				assert.Equal(t, "/b", s.Memories[0].Carrier.Path)
+				assert.Equal(t, "new", w.read("/b"))
+				w.kill()
+			}
+		})
+	}
+}
