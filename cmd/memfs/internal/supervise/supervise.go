@@ -65,19 +65,30 @@ func (s *Supervisor) Wait(signals <-chan os.Signal, over <-chan struct{}) {
 	}
 }
 
-// End ends the mounts and tells whoever asked how it went. Another signal cuts
-// the final pass short.
+// oneStop is how long signals are taken for the one that ends the mounts: what
+// stops a process may tell it and its group, as timeout(1) does.
+const oneStop = time.Second
+
+// End ends the mounts and tells whoever asked how it went. A signal that comes
+// later than oneStop cuts the final pass short.
 func (s *Supervisor) End(signals <-chan os.Signal) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	watched := make(chan struct{})
+	began := time.Now()
 	go func() {
 		defer close(watched)
-		select {
-		case got := <-signals:
-			s.log.Warn("told again: the final pass is cut short", zap.String("code", "cut_short"), zap.Stringer("signal", got))
-			cancel()
-		case <-ctx.Done():
+		for {
+			select {
+			case got := <-signals:
+				if time.Since(began) < oneStop {
+					continue
+				}
+				s.log.Warn("told again: the final pass is cut short", zap.String("code", "cut_short"), zap.Stringer("signal", got))
+				cancel()
+			case <-ctx.Done():
+			}
+			return
 		}
 	}()
 	s.err = s.session.Detach(ctx)

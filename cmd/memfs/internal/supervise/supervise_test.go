@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -75,15 +77,25 @@ func TestDetachTellsHowItWent(t *testing.T) {
 	assert.Equal(t, err, sup.Detach(t.Context()), "also who asks later")
 }
 
-func TestSecondSignalHurries(t *testing.T) {
-	s := newSession()
-	sup, signals := start(t, s)
-	s.detach = func(ctx context.Context) error {
+func TestLaterSignalHurries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSession()
+		sup, signals := start(t, s)
+		s.detach = func(ctx context.Context) error {
+			signals <- syscall.SIGTERM // timeout(1) tells the process and its group
+			time.Sleep(999 * time.Millisecond)
+			signals <- syscall.SIGTERM
+			synctest.Wait()
+			require.NoError(t, ctx.Err(), "these are one stop")
+			time.Sleep(time.Millisecond)
+			signals <- syscall.SIGTERM
+			<-ctx.Done()
+			return exitcode.Errorf(exitcode.EditsKept, "cut short")
+		}
 		signals <- syscall.SIGTERM
-		<-ctx.Done()
-		return exitcode.Errorf(exitcode.EditsKept, "cut short")
-	}
-	require.EqualError(t, sup.End(signals), "cut short")
+		sup.Wait(signals, nil)
+		require.EqualError(t, sup.End(signals), "cut short")
+	})
 }
 
 func TestListen(t *testing.T) {
