@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"text/tabwriter"
 	"time"
 
@@ -36,9 +37,16 @@ func (a *app) storeCreateCommand() *cobra.Command {
 				return err
 			}
 			defer done()
+			known, err := b.Stores(cmd.Context())
+			if err != nil {
+				return err
+			}
 			info, err := b.CreateStore(cmd.Context(), args[0], description)
 			if err != nil {
 				return err
+			}
+			if i := slices.IndexFunc(known, func(other store.Info) bool { return other.Name == info.Name }); i >= 0 {
+				_, _ = fmt.Fprintf(a.stderr, "memfs: warning: %s is called %q too: use the ids to tell them apart\n", known[i].ID, info.Name)
 			}
 			if asJSON {
 				return a.printJSON(viewOf(info))

@@ -30,6 +30,12 @@ func TestStoreCreateAndList(t *testing.T) {
 	id := strings.TrimSpace(h.must("store", "create", "User Preferences", "--description", "what the user likes"))
 	assert.Regexp(t, `^memstore_\w+$`, id)
 
+	again := h.with("MEMFS_LOCAL="+h.path("twins")).run("store", "create", "notes")
+	assert.Empty(t, again.stderr)
+	again = h.with("MEMFS_LOCAL="+h.path("twins")).run("store", "create", "notes")
+	assert.Equal(t, exitcode.OK, again.code)
+	assert.Regexp(t, `memfs: warning: memstore_\w+ is called "notes" too`, again.stderr)
+
 	lines := strings.Split(h.must("store", "list"), "\n")
 	require.Len(t, lines, 3)
 	assert.Regexp(t, `^ID +NAME +CREATED$`, lines[0])
