@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
@@ -190,6 +191,7 @@ func (s *session) Detach(ctx context.Context) error {
 	return errors.Join(kept(result), err)
 }
 
+// kept says why edits wait in the journal.
 func kept(result memfs.Result) error {
 	n := 0
 	for _, unsent := range result.Unsent {
@@ -198,14 +200,20 @@ func kept(result memfs.Result) error {
 	if n == 0 {
 		return nil
 	}
-	return exitcode.Errorf(exitcode.EditsKept, "%s not sent and kept in the journal: the next attach of the store on this host sends them", edits(n))
-}
-
-func edits(n int) string {
-	if n == 1 {
-		return "1 edit was"
+	var why []string
+	if result.Refused > 0 {
+		why = append(why, fmt.Sprintf("the store refuses %d, until what the log names is changed after the next attach (memfs recover export saves it)", result.Refused))
 	}
-	return fmt.Sprintf("%d edits were", n)
+	if result.Held > 0 {
+		why = append(why, fmt.Sprintf("%d held back, until what the log says of it is mended", result.Held))
+	}
+	switch rest := n - result.Refused - result.Held; {
+	case len(why) == 0:
+		why = append(why, "the next attach of the store on this host sends "+word(n, "it", "them"))
+	case rest > 0:
+		why = append(why, fmt.Sprintf("the next attach of the store on this host sends %d", rest))
+	}
+	return exitcode.Errorf(exitcode.EditsKept, "%s not sent and kept in the journal: %s", count(n, "edit was", "edits were"), strings.Join(why, "; "))
 }
 
 // deletions are the words of --sync-deletions.

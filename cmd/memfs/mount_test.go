@@ -247,6 +247,15 @@ func TestExecPassesSignalsOn(t *testing.T) {
 	assert.NoDirExists(t, h.path("mnt"))
 }
 
+func TestR15_WhatIsRefusedIsNotPromised(t *testing.T) {
+	h := mounting(t)
+	h.store("notes")
+	h.must("mount", "notes:"+h.path("mnt"), "--daemon")
+	write(t, h.path("mnt/broken"), "\xff")
+	h.fails(exitcode.EditsKept, "1 edit was not sent and kept in the journal: the store refuses 1, until", "unmount", h.path("mnt"))
+	assert.NotContains(t, read(t, h.path("state/memfs.log")), "conflict area cannot be read")
+}
+
 func TestR15_WhatCannotBeSentIsKept(t *testing.T) {
 	h := mounting(t)
 	server := h.with("MEMFS_LOCAL=").serve()

@@ -61,11 +61,16 @@ func notesOf(m mountView) []note {
 	return notes
 }
 
-func count(n int, one, many string) string {
+// count is a number and the word that goes with it.
+func count[N int | int64](n N, single, many string) string {
+	return fmt.Sprintf("%d %s", n, word(n, single, many))
+}
+
+func word[N int | int64](n N, single, many string) string {
 	if n == 1 {
-		return "1 " + one
+		return single
 	}
-	return fmt.Sprintf("%d %s", n, many)
+	return many
 }
 
 // summary is how a process's mounts are, in one line.

@@ -259,6 +259,9 @@ func (s *Session) Roots() (all, readOnly []string) {
 type Result struct {
 	// Unsent are the paths whose edits stay in the journal, by mount path.
 	Unsent map[string][]string
+	// Refused and Held count those of them that no later pass sends by itself:
+	// the store can never take them, or something holds them back.
+	Refused, Held int
 	// HeldDeletes counts deletes that were not sent by choice.
 	HeldDeletes int
 }
@@ -287,7 +290,9 @@ func (s *Session) Detach(ctx context.Context) (Result, error) {
 				if len(end.unsent) > 0 {
 					s.result.Unsent[a.store.Path] = end.unsent
 				}
-				s.result.HeldDeletes += end.heldDeletes
+				s.result.Refused += end.report.Refused
+				s.result.Held += end.report.Held
+				s.result.HeldDeletes += end.report.HeldDeletes
 				if err != nil {
 					s.err = errors.Join(s.err, fmt.Errorf("store %s: %w", a.store.Info.ID, err))
 				}

@@ -17,8 +17,8 @@ const busyPatience = 2 * time.Second
 
 // ending is how one store ended.
 type ending struct {
-	unsent      []string
-	heldDeletes int
+	unsent []string
+	report reconcile.Report // of the last pass
 }
 
 // announceEnd tells a process that finds the state in use to wait for it (R16).
@@ -43,7 +43,7 @@ func (a *attached) detach(ctx context.Context) (ending, error) {
 			a.log.Warn("final memory sync failed", zap.String("code", "final_failed"), zap.Error(err))
 		}
 	}
-	e := ending{unsent: a.unsent(report, err), heldDeletes: report.HeldDeletes}
+	e := ending{unsent: a.unsent(report, err), report: report}
 	return e, errors.Join(unmountErr, a.point.Remove(), a.leave(len(e.unsent) > 0))
 }
 
@@ -62,9 +62,16 @@ func (a *attached) unsent(report reconcile.Report, err error) []string {
 	if len(paths) > len(report.Unsent) {
 		a.log.Warn("final memory sync left changes in the journal", zap.String("code", "unsent"), zap.Strings("paths", paths),
 			zap.Bool("marker_bad", report.MarkerBad),
-			zap.String("remedy", "the next attach of this store on this host sends them; so does memfs recover push"))
+			zap.String("remedy", remedy(report)))
 	}
 	return paths
+}
+
+func remedy(report reconcile.Report) string {
+	if report.Refused+report.Held > 0 {
+		return "what is refused or held waits until it is changed, or what holds it is mended; the next attach of this store on this host sends the rest"
+	}
+	return "the next attach of this store on this host sends them; so does memfs recover push"
 }
 
 // unmount frees the path. A busy mount is served until its last close or the
