@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
@@ -50,17 +51,8 @@ func (a *app) hold(ctx context.Context, s settings, specs []volume.Spec, while f
 // attach mounts what specs name. A signal takes it all back. The session's
 // Detach is to be called, and after it closing.
 func (a *app) attach(ctx context.Context, s settings, specs []volume.Spec, signals <-chan os.Signal) (_ *session, closing func(), err error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	over := make(chan struct{})
-	defer cancel(nil)
-	defer close(over)
-	go func() {
-		select {
-		case <-signals:
-			cancel(errStopped)
-		case <-over:
-		}
-	}()
+	ctx, stopped := interruptible(ctx, signals)
+	defer stopped()
 	b, closing, err := a.openWrapped(s.observation.transport())
 	if err != nil {
 		return nil, nil, err
@@ -68,14 +60,40 @@ func (a *app) attach(ctx context.Context, s settings, specs []volume.Spec, signa
 	attached, err := a.attachTo(ctx, b, s, specs)
 	if err != nil {
 		closing()
-		if errors.Is(context.Cause(ctx), errStopped) {
+		if stopped() {
 			err = errStopped
 		}
 		return nil, nil, err
 	}
 	mounted := &session{Session: attached, log: a.log}
+	if stopped() { // just as the mounts came up
+		err := mounted.Detach(context.WithoutCancel(ctx))
+		closing()
+		return nil, nil, errors.Join(errStopped, err)
+	}
 	mounted.say("mounted")
 	return mounted, closing, nil
+}
+
+// interruptible ends ctx at a signal, until stopped is called, which says whether
+// one came: none is lost between here and who waits for signals next.
+func interruptible(parent context.Context, signals <-chan os.Signal) (ctx context.Context, stopped func() bool) {
+	ctx, cancel := context.WithCancelCause(parent)
+	over, done := make(chan struct{}), make(chan bool, 1)
+	go func() {
+		select {
+		case <-signals:
+			cancel(errStopped)
+			done <- true
+		case <-over:
+			cancel(nil)
+			done <- false
+		}
+	}()
+	return ctx, sync.OnceValue(func() bool {
+		close(over)
+		return <-done
+	})
 }
 
 func (a *app) attachTo(ctx context.Context, b *backend.Backend, s settings, specs []volume.Spec) (*memfs.Session, error) {
@@ -113,6 +131,9 @@ func (a *app) attachTo(ctx context.Context, b *backend.Backend, s settings, spec
 // for them.
 func ofSession(ctx context.Context, b *backend.Backend, id string) ([]volume.Spec, error) {
 	attachments, err := b.SessionStores(ctx, id)
+	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrInvalid) {
+		return nil, exitcode.With(exitcode.Usage, fmt.Errorf("%w: give --session the id that the session was made with (session_...), and a key that may see it", err))
+	}
 	if err != nil {
 		return nil, err
 	}
