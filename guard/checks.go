@@ -158,7 +158,10 @@ func state(f Facts) Check {
 		c.Remedy = placeRemedy(p, "700", "--state-dir DIR")
 	case p.Unsafe != "":
 		c.Status, c.Detail = Fail, p.Path+": "+p.Unsafe
-		c.Remedy = fmt.Sprintf("sudo chown \"$USER\" %s && sudo chmod 700 %s, or use --state-dir DIR", p.Path, p.Path)
+		c.Remedy = "choose a directory of your own with --state-dir DIR: this one is not memfs's alone"
+		if p.Ours {
+			c.Remedy = fmt.Sprintf("chmod 700 %s, or use --state-dir DIR", p.Path)
+		}
 	case p.Filesystem != "":
 		c.Status = Warn
 		c.Detail = fmt.Sprintf("%s is on %s: edits that were not sent end with the container or the machine", p.Path, p.Filesystem)
@@ -176,6 +179,8 @@ func placeRemedy(p Place, mode, flag string) string {
 		return "mount a writable volume at " + p.Path + ", or use " + flag
 	case errors.Is(p.Err, syscall.ENOTDIR), errors.Is(p.Err, syscall.ENOENT):
 		return fmt.Sprintf("move %s away, or use %s", p.Existing, flag)
+	case p.Existing == p.Path: // it may be there for others
+		return "choose a directory of your own with " + flag
 	default:
 		return fmt.Sprintf("sudo install -d -m %s -o \"$USER\" %s, or use %s", mode, p.Path, flag)
 	}

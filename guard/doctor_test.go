@@ -85,7 +85,9 @@ func TestJudge_Verdicts(t *testing.T) {
 
 		{"R15: state on overlay", host(in("docker"), func(f *guard.Facts) { f.State.Filesystem = "overlay" }), options, guard.VerdictFUSE, "state directory", guard.Warn, "-v memfs-state:/var/lib/memfs"},
 		{"R15: state on tmpfs", host(func(f *guard.Facts) { f.State.Filesystem = "tmpfs" }), options, guard.VerdictFUSE, "state directory", guard.Warn, "--state-dir"},
-		{"R18: state open to others", host(func(f *guard.Facts) { f.State.Unsafe = "other users can look into it" }), options, guard.VerdictDirectorySync, "state directory", guard.Fail, "chmod 700 /var/lib/memfs"},
+		{"R18: state open to others", host(func(f *guard.Facts) { f.State.Unsafe, f.State.Ours = "other users can look into it", true }), options, guard.VerdictDirectorySync, "state directory", guard.Fail, "chmod 700 /var/lib/memfs"},
+		{"R18: state in somebody else's place", host(func(f *guard.Facts) { f.State.Unsafe = "other users can look into it" }), options, guard.VerdictDirectorySync, "state directory", guard.Fail, "choose a directory of your own"},
+		{"state where others write", host(func(f *guard.Facts) { f.State.Err, f.State.Existing = syscall.EACCES, f.State.Path }), options, guard.VerdictDirectorySync, "state directory", guard.Fail, "choose a directory of your own"},
 		{"state not writable", host(func(f *guard.Facts) { f.State.Err = syscall.EACCES }), options, guard.VerdictDirectorySync, "state directory", guard.Fail, "-m 700"},
 		{"nothing works", host(noDevice(syscall.ENOENT), func(f *guard.Facts) { f.MountRoot.Err = syscall.EROFS }), options, guard.VerdictCannotRun, "/dev/fuse", guard.Fail, "modprobe"},
 

@@ -50,6 +50,9 @@ type Place struct {
 	// Unsafe says why Path cannot hold secrets, such as "other users can look
 	// into it"; "" where it can, or does not exist.
 	Unsafe string
+	// Ours reports that Path exists, is this user's, and is not there for
+	// anything but memfs: its mode may be changed.
+	Ours bool
 	// Err is why nothing can be made there; nil where it can.
 	Err error
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -72,7 +73,7 @@ func place(path string) Place {
 			// The effective user's rights, and EROFS on a read-only filesystem.
 			p.Err = unix.Faccessat(unix.AT_FDCWD, p.Existing, unix.W_OK|unix.X_OK, unix.AT_EACCESS)
 			if p.Existing == p.Path {
-				p.Unsafe = unsafe(info)
+				p.Unsafe, p.Ours = unsafe(info), Ours(p.Path)
 			}
 			p.Filesystem = volatile(p.Existing)
 		}
@@ -89,6 +90,24 @@ func unsafe(info fs.FileInfo) string {
 		return "other users can look into it"
 	}
 	return ""
+}
+
+// Ours reports whether a directory is a state directory of this user, or could
+// only be one: nothing else lies in it, and it is not one like /tmp.
+func Ours(dir string) bool {
+	info, err := os.Lstat(dir)
+	if err != nil || !info.IsDir() || info.Mode()&os.ModeSticky != 0 {
+		return false
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != os.Geteuid() {
+		return false
+	}
+	stateEntries := []string{"conflicts", "memfs.log", "mountpoints", "replicas"}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return false
+	}
+	return !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !slices.Contains(stateEntries, e.Name()) })
 }
 
 // dead asks a mount for statfs, which the kernel never answers by itself. A

@@ -159,3 +159,17 @@ func TestDoctor_OnThisHost(t *testing.T) {
 	}
 	assert.Equal(t, "kernel container /dev/fuse mount allow-other isolation mount root stale mounts state directory", strings.Join(names, " "))
 }
+
+func TestOursIsOnlyWhatMemfsAloneUses(t *testing.T) {
+	dir := t.TempDir()
+	assert.True(t, Ours(dir), "empty")
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "replicas"), 0o700))
+	assert.True(t, Ours(dir), "a state directory")
+	require.NoError(t, os.Chmod(dir, 0o777|os.ModeSticky))
+	assert.False(t, Ours(dir), "like /tmp")
+	require.NoError(t, os.Chmod(dir, 0o755))
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "mine"), 0o700))
+	assert.False(t, Ours(dir), "a home")
+	assert.False(t, Ours("/tmp"))
+	assert.False(t, Ours(filepath.Join(dir, "missing")))
+}

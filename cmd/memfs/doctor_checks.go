@@ -100,7 +100,7 @@ func checkRoot(root string) guard.Check {
 // fix does what cannot harm: nobody can use a dead mount, and nobody else
 // should look into a state directory.
 func (a *app) fix(root, state string) error {
-	if info, err := os.Lstat(state); err == nil && info.IsDir() && info.Mode().Perm()&0o077 != 0 {
+	if info, err := os.Lstat(state); err == nil && info.Mode().Perm()&0o077 != 0 && guard.Ours(state) {
 		if err := os.Chmod(state, 0o700); err != nil {
 			return fmt.Errorf("close the state directory: %w", err)
 		}

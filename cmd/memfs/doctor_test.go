@@ -73,6 +73,14 @@ func TestDoctorFixesWhatIsSafe(t *testing.T) {
 	require.NoError(t, os.Chmod(h.path("state"), 0o755))
 	assert.Equal(t, "fail", h.checks("--root", h.path("memory"))["state directory"].Status)
 
+	require.NoError(t, os.Mkdir(h.path("shared"), 0o755))
+	write(t, h.path("shared/theirs"), "")
+	shared := h.checks("--fix", "--state-dir", h.path("shared"), "--root", h.path("elsewhere"))["state directory"]
+	assert.Equal(t, "choose a directory of your own with --state-dir DIR: this one is not memfs's alone", shared.Remedy)
+	info, err := os.Stat(h.path("shared"))
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o755), info.Mode().Perm(), "it is left as it is")
+
 	r := h.run("doctor", "--fix", "--root", h.path("memory"))
 	assert.Equal(t, "fixed: closed "+h.path("state")+" to other users\nfixed: took the dead mount at "+h.path("memory/notes")+" away\n", r.stderr)
 	assert.NoDirExists(t, h.path("memory"))

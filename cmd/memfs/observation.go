@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"memfs"
+	"memfs/cmd/memfs/internal/flags"
 	"memfs/cmd/memfs/internal/metrics"
 	"memfs/fs"
 )
@@ -27,7 +28,7 @@ type observation struct {
 }
 
 func (o *observation) define(set *pflag.FlagSet) {
-	set.StringVar(&o.address, "metrics-addr", "", "serve /metrics (Prometheus) and /healthz on this `address`; a bare port is on 127.0.0.1")
+	flags.AddressVar(set, &o.address, "metrics-addr", "", true, "serve /metrics (Prometheus) and /healthz on this `address`; a bare port is on 127.0.0.1")
 	set.BoolVar(&o.trace, "trace", false, "log every file operation, and how long it took")
 }
 

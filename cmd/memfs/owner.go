@@ -22,8 +22,8 @@ const (
 )
 
 func (o *owner) define(set *pflag.FlagSet) {
-	set.Uint32Var(&o.uid, "uid", uint32(os.Getuid()), "`user`, a number, who owns what a store brings")
-	set.Uint32Var(&o.gid, "gid", uint32(os.Getgid()), "`group`, a number, of what a store brings")
+	flags.IDVar(set, &o.uid, "uid", uint32(os.Getuid()), "`user`, a number, who owns what a store brings")
+	flags.IDVar(set, &o.gid, "gid", uint32(os.Getgid()), "`group`, a number, of what a store brings")
 	for _, name := range []string{"uid", "gid"} {
 		set.Lookup(name).DefValue = "yours"
 	}

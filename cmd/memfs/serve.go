@@ -14,6 +14,7 @@ import (
 
 	"memfs/cmd/memfs/internal/credential"
 	"memfs/cmd/memfs/internal/exitcode"
+	"memfs/cmd/memfs/internal/flags"
 	"memfs/cmd/memfs/internal/process"
 	"memfs/store/local"
 )
@@ -45,7 +46,7 @@ ANTHROPIC_ENVIRONMENT_KEY is what workers need; a new one where it is not set.`,
 			return a.serve(cmd.Context(), listen)
 		},
 	}
-	cmd.Flags().StringVar(&listen, "listen", defaultListen, "`address` to listen on; port 0 takes a free one")
+	flags.AddressVar(cmd.Flags(), &listen, "listen", defaultListen, false, "`address` to listen on; port 0 takes a free one")
 	return cmd
 }
 

@@ -25,6 +25,9 @@ func TestUsageErrors(t *testing.T) {
 		"nothing to unmount":  {"name the paths to unmount, or --all", []string{"unmount"}},
 		"paths and all":       {"name the paths to unmount, or --all", []string{"umount", "/mnt", "--all"}},
 		"no name":             {"name the store", []string{"store", "create"}},
+		"user's name":         {`invalid argument "bob" for "--uid" flag: a number, as the command id tells it`, []string{"mount", "notes", "--uid", "bob"}},
+		"metrics where":       {`invalid argument "foo" for "--metrics-addr" flag: neither a port nor HOST:PORT`, []string{"mount", "notes", "--metrics-addr", "foo"}},
+		"listen where":        {`invalid argument "foo" for "--listen" flag: not HOST:PORT`, []string{"serve", "--local", "x", "--listen", "foo"}},
 		"serve what":          {"serve needs --local DIR", []string{"serve"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -38,6 +41,16 @@ func TestUsageErrors(t *testing.T) {
 func TestUsageErrorInTheEnvironmentNamesTheVariable(t *testing.T) {
 	h := newHost(t).with("MEMFS_SYNC_INTERVAL=soon")
 	h.fails(exitcode.Usage, `MEMFS_SYNC_INTERVAL="soon": neither a duration (15s, 2m) nor a number of seconds`, "mount", "notes")
+}
+
+func TestUsageErrorsInTheEnvironment(t *testing.T) {
+	h := newHost(t)
+	url := h.with("ANTHROPIC_API_KEY=any", "ANTHROPIC_BASE_URL=foo")
+	url.fails(exitcode.Usage, `ANTHROPIC_BASE_URL="foo" is no address of an API: set it to`, "store", "list")
+	url.with("ANTHROPIC_ENVIRONMENT_KEY=any").fails(exitcode.Usage, `ANTHROPIC_BASE_URL="foo"`, "worker", "poll", "--environment-id", "env_1")
+	h.with("ANTHROPIC_API_KEY_FILE="+h.path("none")).fails(exitcode.Usage, "ANTHROPIC_API_KEY_FILE: open "+h.path("none")+": no such file or directory: name a file", "store", "list")
+	h.with("MEMFS_METRICS_ADDR=foo").fails(exitcode.Usage, `MEMFS_METRICS_ADDR="foo": neither a port nor HOST:PORT`, "mount", "notes")
+	h.local().fails(exitcode.Usage, "give --session the id", "mount", "--session", "foo")
 }
 
 func TestExecUsageErrorsMeanThatNothingRan(t *testing.T) {

@@ -319,6 +319,9 @@ func (a *app) warnRoot(c worker.Config) {
 // workerConfig is what the settings mean for every session.
 func (a *app) workerConfig(s workerSettings) (c worker.Config, err error) {
 	c = worker.Config{BaseURL: backend.URL(), MaxIdle: s.maxIdle, NoMemory: s.memory == "off", Log: a.log}
+	if err := backend.CheckURL(); err != nil {
+		return c, err
+	}
 	if c.Workdir, err = filepath.Abs(s.workdir); err != nil {
 		return c, err
 	}

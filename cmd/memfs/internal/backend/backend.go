@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 
 	"go.uber.org/zap"
 
 	"memfs/cmd/memfs/internal/credential"
+	"memfs/cmd/memfs/internal/exitcode"
 	"memfs/store/claude"
 	"memfs/store/local"
 )
@@ -32,6 +34,15 @@ const defaultURL = "https://api.anthropic.com"
 // URL is the address of the API.
 func URL() string { return cmp.Or(os.Getenv("ANTHROPIC_BASE_URL"), defaultURL) }
 
+// CheckURL says what is wrong with what the variable names.
+func CheckURL() error {
+	u, err := url.Parse(URL())
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return exitcode.Errorf(exitcode.Usage, "ANTHROPIC_BASE_URL=%q is no address of an API: set it to http://HOST or https://HOST, or unset it", URL())
+	}
+	return nil
+}
+
 // Open returns the embedded store in dir, or the API where dir is "". The
 // caller closes it.
 func Open(dir string, log *zap.Logger) (*Backend, error) { return OpenWrapped(dir, log, nil) }
@@ -41,6 +52,9 @@ func Open(dir string, log *zap.Logger) (*Backend, error) { return OpenWrapped(di
 func OpenWrapped(dir string, log *zap.Logger, wrap func(http.RoundTripper) http.RoundTripper) (*Backend, error) {
 	if dir != "" {
 		return embedded(dir, log, wrap)
+	}
+	if err := CheckURL(); err != nil {
+		return nil, err
 	}
 	if err := credential.Adopt(); err != nil {
 		return nil, err

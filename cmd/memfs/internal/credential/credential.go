@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"memfs/cmd/memfs/internal/exitcode"
 )
 
 // Names are the variables that authenticate memfs to the API; the SDK reads
@@ -28,7 +30,7 @@ func Lookup(name string) (string, error) {
 	if path := os.Getenv(name + "_FILE"); path != "" {
 		value, err := read(path)
 		if err != nil {
-			return "", fmt.Errorf("%s_FILE: %w", name, err)
+			return "", exitcode.Errorf(exitcode.Usage, "%s_FILE: %w: name a file that this user may read, or unset it", name, err)
 		}
 		return value, nil
 	}
@@ -38,7 +40,7 @@ func Lookup(name string) (string, error) {
 	}
 	value, err := read(filepath.Join(dir, name))
 	if err != nil && !os.IsNotExist(err) {
-		return "", fmt.Errorf("CREDENTIALS_DIRECTORY: %w", err)
+		return "", exitcode.Errorf(exitcode.Usage, "CREDENTIALS_DIRECTORY: %w: let this user read it, or set %s", err, name)
 	}
 	return value, nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -100,4 +101,58 @@ func (o *octal) Set(text string) error {
 	}
 	*o.p = uint32(value)
 	return nil
+}
+
+// IDVar defines a flag for the number of a user or a group.
+func IDVar(set *pflag.FlagSet, p *uint32, name string, value uint32, usage string) {
+	*p = value
+	set.Var((*id)(p), name, usage)
+}
+
+type id uint32
+
+func (i *id) String() string { return strconv.FormatUint(uint64(*i), 10) }
+func (i *id) Type() string   { return "number" }
+
+func (i *id) Set(text string) error {
+	value, err := strconv.ParseUint(text, 10, 32)
+	if err != nil {
+		return errors.New("a number, as the command id tells it")
+	}
+	*i = id(value)
+	return nil
+}
+
+// AddressVar defines a flag for an address to listen on, HOST:PORT; with bare a
+// port may stand alone. The host may be empty.
+func AddressVar(set *pflag.FlagSet, p *string, name, value string, bare bool, usage string) {
+	*p = value
+	set.Var(&address{p, bare}, name, usage)
+}
+
+type address struct {
+	p    *string
+	bare bool
+}
+
+func (a *address) String() string { return *a.p }
+func (a *address) Type() string   { return "address" }
+
+func (a *address) Set(text string) error {
+	whole := text
+	if a.bare && !strings.Contains(text, ":") {
+		whole = ":" + text
+	}
+	_, port, err := net.SplitHostPort(whole)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	switch {
+	case err == nil:
+		*a.p = text
+		return nil
+	case a.bare:
+		return errors.New("neither a port nor HOST:PORT")
+	}
+	return errors.New("not HOST:PORT, with a number as the port")
 }
