@@ -115,4 +115,21 @@ step "the final pass sent it:  $(cat "$theirs/farewell.md"); both mounts and the
 
 "$memfs" unmount --all
 [ ! -e "$dir/colleague" ] || fail "$dir/colleague is still there"
+
+# The whole worker, with no key: a scripted session on a store of its own.
+cat >"$dir/session.yaml" <<'END'
+stores:
+  - {name: notes, memories: {/plan.md: "ship: friday"}}
+  - {name: handbook, read_only: true}
+calls:
+  - tool: edit
+    input: {file_path: /mnt/memory/notes/plan.md, old_string: friday, new_string: monday}
+  - bash: mv /mnt/memory/notes/plan.md /mnt/memory/notes/done.md
+  - tool: write
+    input: {file_path: /mnt/memory/handbook/rules.md, content: be bold}
+END
+step 'memfs rehearse session.yaml: what an agent does through the real worker'
+"$memfs" rehearse "$dir/session.yaml" --log-level error >"$dir/rehearsal"
+has "$dir/rehearsal" '   renamed and updated /plan.md -> /done.md (12 bytes)'
+sed 's/^/      /' "$dir/rehearsal"
 step 'done'

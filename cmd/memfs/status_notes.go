@@ -55,7 +55,8 @@ func notesOf(m mountView) []note {
 		"memfs sync " + m.Mount + " --allow-deletes sends them", exitcode.EditsKept})
 	add(s.Refused > 0, note{"refused", count(s.Refused, "file is", "files are") + " refused by the store",
 		"change what memfs inspect FILE names; it stays here as it is", exitcode.EditsKept})
-	add(s.Held > 0, note{"held", count(s.Held, "file is", "files are") + " held back", "memfs inspect FILE says why", exitcode.EditsKept})
+	// In a read-only store every local change is held, as it should be (R10).
+	add(s.Held > 0 && !s.ReadOnly, note{"held", count(s.Held, "file is", "files are") + " held back", "memfs inspect FILE says why", exitcode.EditsKept})
 	add(s.Conflicts > 0, note{"conflict", count(s.Conflicts, "text", "texts") + " lost against the store", "memfs conflicts list", 0})
 	add(s.Sync.Hidden > 0, note{"hidden", count(s.Sync.Hidden, "memory has a path", "memories have paths") + " that no file can have", "", 0})
 	return notes

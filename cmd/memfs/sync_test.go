@@ -46,3 +46,13 @@ func TestSyncTellsWhatWasNotSent(t *testing.T) {
 	}
 	assert.Empty(t, notesLeft(view(func(s *memfs.Status) { s.Panics = 1 }), reconcile.Report{}), "that is for status")
 }
+
+// TestR10_WhatAReadOnlyStoreHoldsIsNoFailure: local changes there are never
+// sent, and nobody has to do anything about it.
+func TestR10_WhatAReadOnlyStoreHoldsIsNoFailure(t *testing.T) {
+	var view mountView
+	view.Status.MarkerOK, view.Status.Held = true, 1
+	assert.Len(t, notesOf(view), 1)
+	view.Status.ReadOnly = true
+	assert.Empty(t, notesOf(view))
+}
