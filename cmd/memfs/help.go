@@ -43,8 +43,14 @@ var others = []struct{ name, use string }{
 	{"XDG_STATE_HOME", "where the journals and caches of an ordinary user are, in memfs/"},
 }
 
+// use is what some commands mean by a variable.
+type use struct {
+	text     string
+	commands []string
+}
+
 func environmentHelp(root *cobra.Command) string {
-	usages, commands := map[string]string{}, map[string][]string{}
+	said := map[string][]use{}
 	var visit func(*cobra.Command)
 	visit = func(cmd *cobra.Command) {
 		if cmd.Hidden {
@@ -54,9 +60,15 @@ func environmentHelp(root *cobra.Command) string {
 		add := func(f *pflag.Flag) {
 			if variable := flags.Variable(f.Name); flags.Bound(f) && !f.Hidden {
 				_, usage := pflag.UnquoteUsage(f)
-				usages[variable] = strings.TrimSuffix(usage, " [$"+variable+"]")
+				text := strings.TrimSuffix(usage, " [$"+variable+"]")
+				i := slices.IndexFunc(said[variable], func(u use) bool { return u.text == text })
+				if i < 0 {
+					i = len(said[variable])
+					said[variable] = append(said[variable], use{text: text})
+				}
 				if cmd != root {
-					commands[variable] = append(commands[variable], name)
+					u := &said[variable][i]
+					u.commands = append(u.commands, name)
 				}
 			}
 		}
@@ -68,10 +80,10 @@ func environmentHelp(root *cobra.Command) string {
 	}
 	visit(root)
 	for _, o := range others {
-		usages[o.name] = o.use
+		said[o.name] = []use{{text: o.use}}
 	}
 	var names []string
-	for name := range usages {
+	for name := range said {
 		names = append(names, name)
 	}
 	slices.Sort(names)
@@ -82,12 +94,14 @@ Yes and no are true and false. Secrets are in variables and files, never in flag
 `)
 	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
 	for _, name := range names {
-		use := usages[name]
-		if in := commands[name]; len(in) > 0 {
-			slices.Sort(in)
-			use += " (" + strings.Join(slices.Compact(in), ", ") + ")"
+		for _, u := range said[name] {
+			if len(u.commands) > 0 {
+				slices.Sort(u.commands)
+				u.text += " (" + strings.Join(slices.Compact(u.commands), ", ") + ")"
+			}
+			_, _ = fmt.Fprintf(w, "  %s\t%s\n", name, u.text)
+			name = "" // the commands below it mean something else by it
 		}
-		_, _ = fmt.Fprintf(w, "  %s\t%s\n", name, use)
 	}
 	_ = w.Flush() // into memory
 	return strings.TrimSuffix(out.String(), "\n")

@@ -36,6 +36,8 @@ func TestHelpEnvironmentListsEveryVariable(t *testing.T) {
 	for _, variable := range []string{"MEMFS_SYNC_INTERVAL", "MEMFS_LOCAL", "MEMFS_METRICS_ADDR"} {
 		assert.Regexp(t, `(?m)^  `+variable+` +\S`, said, "a flag's")
 	}
+	assert.Regexp(t, `(?m)^  MEMFS_ALL +discard every.*\(conflicts drop\)\n +end every memfs process.*\(unmount\)$`, said, "what each command means by it")
+	assert.Regexp(t, `(?m)^  MEMFS_ROOT .*\((doctor, exec, mount)\)\n .*\(worker poll, worker run\)$`, said)
 	assert.Regexp(t, `(?m)^  MEMFS_SYNC_INTERVAL .*\(exec, mount, .*worker poll`, said, "and whose")
 }
 
