@@ -50,7 +50,7 @@ func TestSyncTellsWhatWasNotSent(t *testing.T) {
 // TestR10_WhatAReadOnlyStoreHoldsIsNoFailure: local changes there are never
 // sent, and nobody has to do anything about it.
 func TestR10_WhatAReadOnlyStoreHoldsIsNoFailure(t *testing.T) {
-	var view mountView
+	view := mountView{Status: &memfs.Status{}}
 	view.Status.MarkerOK, view.Status.Held = true, 1
 	assert.Len(t, notesOf(view), 1)
 	view.Status.ReadOnly = true

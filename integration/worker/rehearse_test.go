@@ -46,7 +46,7 @@ func TestRehearse(t *testing.T) {
 			"1. bash cat /mnt/memory/my-notes/todo.md\n   | buy milk\n",
 			"3. write /mnt/memory/handbook/rule.md\n   | error: write: /mnt/memory/handbook/rule.md is inside read-only directory /mnt/memory/handbook\n",
 			"store \"My Notes\": 3 memories\n", "   renamed /old.md -> /kept.md (4 bytes)\n", "   updated /todo.md (10 bytes)\n",
-			"   created /new.md (4 bytes)\n", "   deleted /gone.md\n", "store \"handbook\": 1 memories\n   unchanged\n",
+			"   created /new.md (4 bytes)\n", "   deleted /gone.md\n", "store \"handbook\": 1 memory\n   unchanged\n",
 		} {
 			assert.Contains(t, out, line)
 		}

@@ -99,7 +99,11 @@ func (r Report) String() string {
 		}
 	}
 	for _, s := range r.Stores {
-		fmt.Fprintf(&b, "store %q: %d memories\n", s.Name, s.Memories)
+		noun := "memories"
+		if s.Memories == 1 {
+			noun = "memory"
+		}
+		fmt.Fprintf(&b, "store %q: %d %s\n", s.Name, s.Memories, noun)
 		for _, c := range s.Changes {
 			b.WriteString("   " + c.String() + "\n")
 		}
