@@ -100,7 +100,7 @@ func TestMountSyncUnmount(t *testing.T) {
 	assert.NoDirExists(t, h.path("memory"), "R15: what attach made is gone")
 	h.fails(exitcode.Failed, mnt+" is not mounted by memfs", "status", mnt)
 	h.must("umount", mnt)
-	h.must("unmount", h.path("never/was/there"))
+	assert.Equal(t, "nothing is mounted at "+h.path("never/was/there")+"\n", h.must("unmount", h.path("never/was/there")))
 	h.fails(exitcode.Failed, "nothing is mounted by memfs", "sync")
 	h.fails(exitcode.Failed, mnt+" is not mounted by memfs: memfs status lists what is", "sync", mnt)
 }

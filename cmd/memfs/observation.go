@@ -73,7 +73,7 @@ func (o *observation) healthy() error {
 	}
 	for _, status := range s.Status() {
 		if status.Panics > 0 {
-			return fmt.Errorf("%s: memfs failed in %d file operations", status.MountPath, status.Panics)
+			return fmt.Errorf("%s: memfs failed in %s", status.MountPath, count(status.Panics, "file operation", "file operations"))
 		}
 	}
 	return nil

@@ -45,7 +45,7 @@ func (r *recovery) drop(words []string, yes bool) error {
 				continue
 			}
 		}
-		_, _ = fmt.Fprintf(r.stdout, "%s  %s %s: %d edits and %d deletes %s\n", l.ID, l.Store, l.Path, len(l.Edits), len(l.Deletes), said)
+		_, _ = fmt.Fprintf(r.stdout, "%s  %s %s: %s and %s %s\n", l.ID, l.Store, l.Path, count(len(l.Edits), "edit", "edits"), count(len(l.Deletes), "delete", "deletes"), said)
 	}
 	if meant > 0 && !yes {
 		errs = append(errs, exitcode.Errorf(exitcode.Usage, "nothing was discarded: add --yes to discard it"))

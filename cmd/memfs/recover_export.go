@@ -45,7 +45,7 @@ func (r *recovery) export(dir string, words []string) error {
 			errs = append(errs, err)
 		}
 	}
-	_, _ = fmt.Fprintf(r.stdout, "%d files saved\n", saved)
+	_, _ = fmt.Fprintf(r.stdout, "%s saved\n", count(saved, "file", "files"))
 	return errors.Join(errs...)
 }
 

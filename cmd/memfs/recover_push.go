@@ -92,7 +92,7 @@ func (r *recovery) pushOne(ctx context.Context, b *backend.Backend, l leftover, 
 	if err != nil {
 		return fmt.Errorf("%s: %w", l.ID, err)
 	}
-	_, _ = fmt.Fprintf(r.stdout, "%s  %s: %d sent, %d deleted, %d conflicts\n", l.ID, l.Store, got.Pushed, got.Deleted, got.Conflicts)
+	_, _ = fmt.Fprintf(r.stdout, "%s  %s: %d sent, %d deleted, %s\n", l.ID, l.Store, got.Pushed, got.Deleted, count(got.Conflicts, "conflict", "conflicts"))
 	left := got.Left.Edits
 	if !got.Settled {
 		left = append(left, got.Left.Deletes...)

@@ -110,10 +110,10 @@ func TestRecoverDropAsksForYes(t *testing.T) {
 	h, server, store := orphaned(t, "notes:MNT", edit(t))
 	r := h.run("recover", "drop", store)
 	assert.Equal(t, exitcode.Usage, r.code)
-	assert.Contains(t, r.stdout, "2 edits and 1 deletes would be discarded\n")
+	assert.Contains(t, r.stdout, "2 edits and 1 delete would be discarded\n")
 	assert.Contains(t, r.stderr, "memfs: nothing was discarded: add --yes to discard it\n")
 	h.listed()
-	assert.Contains(t, h.must("recover", "drop", store, "--yes"), "2 edits and 1 deletes discarded\n")
+	assert.Contains(t, h.must("recover", "drop", store, "--yes"), "2 edits and 1 delete discarded\n")
 	assert.Equal(t, "nothing is left on this host\n", h.must("recover"))
 	assert.Equal(t, map[string]string{"/gone.md": "gone\n", "/old.md": "old\n"}, server.memories(store))
 }

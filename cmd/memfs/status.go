@@ -95,5 +95,5 @@ func (a *app) show(ctx context.Context, s statusSettings, paths []string, out io
 		}
 		return e.Encode(mounts)
 	}
-	return printStatus(out, mounts, len(paths) > 0, time.Now())
+	return printStatus(out, mounts, len(paths) > 0, a.width(), time.Now())
 }

@@ -40,7 +40,7 @@ func notesOf(m mountView) []note {
 			notes = append(notes, n)
 		}
 	}
-	add(s.Panics > 0, note{"panic", fmt.Sprintf("memfs failed in %d file operations", s.Panics),
+	add(s.Panics > 0, note{"panic", "memfs failed in " + count(s.Panics, "file operation", "file operations"),
 		"mount anew; the log has the details", exitcode.Failed})
 	add(s.Sync.Error != "", note{"sync_failed", "the last pass failed: " + oneLine(s.Sync.Error),
 		"it is tried again by itself; edits wait in the journal", exitcode.Unreachable})

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -14,8 +15,8 @@ import (
 )
 
 // printStatus prints one line for each mount, or all that is known, and below
-// it what to do.
-func printStatus(out io.Writer, mounts []mountView, all bool, now time.Time) error {
+// it what to do. The width is that of the terminal; 0 for none.
+func printStatus(out io.Writer, mounts []mountView, all bool, width int, now time.Time) error {
 	if len(mounts) == 0 {
 		_, err := fmt.Fprintln(out, "nothing is mounted")
 		return err
@@ -26,30 +27,64 @@ func printStatus(out io.Writer, mounts []mountView, all bool, now time.Time) err
 			printMount(&text, m, now)
 		}
 	} else {
-		printTable(&text, mounts, now)
+		printTable(&text, mounts, width, now)
 	}
 	_, err := io.WriteString(out, text.String())
 	return err
 }
 
-func printTable(out *strings.Builder, mounts []mountView, now time.Time) {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "PATH\tSTORE\tACCESS\tMEMORIES\tDIRTY\tDELETED\tSENDING\tHELD\tREFUSED\tCONFLICTS\tSCRATCH\tUNFETCHED\tOLDEST UNSENT\tLAST PASS\tNEXT")
+func printTable(out *strings.Builder, mounts []mountView, width int, now time.Time) {
+	rows := [][]string{{"PATH", "STORE", "ACCESS", "MEMORIES", "DIRTY", "DELETED", "SENDING", "HELD", "REFUSED", "CONFLICTS", "SCRATCH", "UNFETCHED",
+		"OLDEST UNSENT", "LAST PASS", "NEXT"}}
 	var notes strings.Builder
 	for _, m := range mounts {
 		if s := m.Status; s == nil {
-			_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", m.Mount, m.StoreID, "-")
+			rows = append(rows, []string{m.Mount, m.StoreID, "-"})
 		} else {
-			_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%s\t%s\n", m.Mount, cmp.Or(s.StoreName, s.StoreID), access(s),
-				s.Memories, s.Dirty, s.Deleted, s.Sending, s.Held, s.Refused, s.Conflicts, s.Scratch, s.Remote,
-				span(s.OldestUnsent, now), ago(s.Sync.Last.Ended, now), until(s.Sync.Next, now))
+			row := []string{m.Mount, cmp.Or(s.StoreName, s.StoreID), access(s)}
+			for _, n := range []int{s.Memories, s.Dirty, s.Deleted, s.Sending, s.Held, s.Refused, s.Conflicts, s.Scratch, s.Remote} {
+				row = append(row, strconv.Itoa(n))
+			}
+			rows = append(rows, append(row, span(s.OldestUnsent, now), ago(s.Sync.Last.Ended, now), until(s.Sync.Next, now)))
 		}
 		for _, n := range m.Notes {
 			_, _ = fmt.Fprintf(&notes, "%s: %s\n", m.Mount, n)
 		}
 	}
-	_ = w.Flush() // into memory
+	table := aligned(rows)
+	if first, _, _ := strings.Cut(table, "\n"); width > 0 && len(first) > width {
+		table = aligned(telling(rows))
+	}
+	out.WriteString(table)
 	out.WriteString(notes.String())
+}
+
+func aligned(rows [][]string) string {
+	var out strings.Builder
+	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		_, _ = fmt.Fprintln(w, strings.Join(row, "\t"))
+	}
+	_ = w.Flush() // into memory
+	return out.String()
+}
+
+// telling are rows without the columns that have nothing to tell, for a
+// terminal that all of them do not fit on.
+func telling(rows [][]string) [][]string {
+	kept := make([][]string, len(rows))
+	for column := range rows[0] {
+		told := column < 4 // what there is, and where
+		for _, row := range rows[1:] {
+			told = told || column < len(row) && row[column] != "0" && row[column] != "-"
+		}
+		for i, row := range rows {
+			if told && column < len(row) {
+				kept[i] = append(kept[i], row[column])
+			}
+		}
+	}
+	return kept
 }
 
 // printMount prints all that is known of one mount.
@@ -67,16 +102,17 @@ func printMount(out *strings.Builder, m mountView, now time.Time) {
 		row("memories", "%d: %d clean, %d unfetched, %d dirty, %d held, %d refused", s.Memories, s.Clean, s.Remote, s.Dirty, s.Held, s.Refused)
 		row("unsent", "%d dirty, %d deleted, %d written to replaced files; the oldest for %s", s.Dirty, s.Deleted, s.Strays, span(s.OldestUnsent, now))
 		row("sending", "%d", s.Sending)
-		row("held", "%d files, %d deletes; %d deletes are not sent by choice", s.Held, s.Sync.Last.HeldDeletes, s.Sync.Last.SuppressedDeletes)
+		row("held", "%s, %s; %s not sent by choice", count(s.Held, "file", "files"), count(s.Sync.Last.HeldDeletes, "delete", "deletes"),
+			count(s.Sync.Last.SuppressedDeletes, "delete is", "deletes are"))
 		row("conflicts", "%d", s.Conflicts)
 		row("scratch", "%d, %s", s.Scratch, humanize.IBytes(uint64(max(s.ScratchBytes, 0))))
 		row("journal", "%s", humanize.IBytes(uint64(max(s.JournalBytes, 0))))
 		last, total := s.Sync.Last, s.Sync.Total
-		row("last pass", "%s: %d pushed, %d deleted, %d pulled, %d conflicts, %d requests, took %s", ago(last.Ended, now),
-			last.Pushed, last.Deleted, last.Pulled, last.Conflicts, last.Requests, last.Ended.Sub(last.Began).Round(time.Millisecond))
+		row("last pass", "%s: %d pushed, %d deleted, %d pulled, %s, %s, took %s", ago(last.Ended, now),
+			last.Pushed, last.Deleted, last.Pulled, count(last.Conflicts, "conflict", "conflicts"), count(last.Requests, "request", "requests"), last.Ended.Sub(last.Began).Round(time.Millisecond))
 		row("next pass", "%s", until(s.Sync.Next, now))
-		row("since start", "%d passes, %d failed; %d pushed, %d deleted, %d pulled, %d conflicts, %d requests",
-			total.Passes, total.Failed, total.Pushed, total.Deleted, total.Pulled, total.Conflicts, total.Requests)
+		row("since start", "%s, %d failed; %d pushed, %d deleted, %d pulled, %s, %s", count(total.Passes, "pass", "passes"),
+			total.Failed, total.Pushed, total.Deleted, total.Pulled, count(total.Conflicts, "conflict", "conflicts"), count(total.Requests, "request", "requests"))
 	} else {
 		row("store", "%s", m.StoreID)
 	}

@@ -41,7 +41,7 @@ func TestPrintStatus(t *testing.T) {
 	dead := mountView{Mount: "/srv/c", StoreID: "memstore_3", Fault: "it does not answer"}
 	dead.Notes = notesOf(dead)
 	var out strings.Builder
-	require.NoError(t, printStatus(&out, []mountView{view(nil), held, dead}, false, noon))
+	require.NoError(t, printStatus(&out, []mountView{view(nil), held, dead}, false, 0, noon))
 	assert.Equal(t, `
 PATH               STORE       ACCESS  MEMORIES  DIRTY  DELETED  SENDING  HELD  REFUSED  CONFLICTS  SCRATCH  UNFETCHED  OLDEST UNSENT  LAST PASS  NEXT
 /mnt/memory/notes  notes       write   7         1      1        1        0     0        0          2        2          4s             3s ago     in 12s
@@ -52,7 +52,7 @@ PATH               STORE       ACCESS  MEMORIES  DIRTY  DELETED  SENDING  HELD  
 `, "\n"+out.String())
 
 	out.Reset()
-	require.NoError(t, printStatus(&out, []mountView{view(func(s *memfs.Status) { s.Conflicts = 1 })}, true, noon))
+	require.NoError(t, printStatus(&out, []mountView{view(func(s *memfs.Status) { s.Conflicts = 1 })}, true, 0, noon))
 	assert.Equal(t, `
 /mnt/memory/notes
   store        notes (memstore_1), write
@@ -71,7 +71,18 @@ PATH               STORE       ACCESS  MEMORIES  DIRTY  DELETED  SENDING  HELD  
 `, "\n"+out.String())
 
 	out.Reset()
-	require.NoError(t, printStatus(&out, nil, false, noon))
+	require.NoError(t, printStatus(&out, []mountView{view(func(s *memfs.Status) {
+		s.Deleted, s.Sending, s.Remote, s.Scratch, s.Dirty, s.OldestUnsent = 0, 0, 0, 0, 0, time.Time{}
+		s.Refused = 1
+	})}, false, 80, noon))
+	assert.Equal(t, `
+PATH               STORE  ACCESS  MEMORIES  REFUSED  LAST PASS  NEXT
+/mnt/memory/notes  notes  write   7         1        3s ago     in 12s
+/mnt/memory/notes: 1 file is refused by the store: change what memfs inspect FILE names; it stays here as it is
+`, "\n"+out.String())
+
+	out.Reset()
+	require.NoError(t, printStatus(&out, nil, false, 0, noon))
 	assert.Equal(t, "nothing is mounted\n", out.String())
 	require.NoError(t, errors.Join(check([]mountView{view(nil)}, checkLive), check([]mountView{view(nil)}, checkSynced)))
 }

@@ -67,6 +67,20 @@ func (a *app) screen() *os.File {
 	return f
 }
 
+// width is how many characters a line of the terminal has; 0 where the output
+// goes elsewhere.
+func (a *app) width() int {
+	screen := a.screen()
+	if screen == nil {
+		return 0
+	}
+	width, _, err := term.GetSize(int(screen.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
+}
+
 func (a *app) draw(screen *os.File, s statusSettings, text string) error {
 	if screen == nil {
 		if !s.json {

@@ -68,7 +68,7 @@ func (a *app) unmount(ctx context.Context, paths []string, state string) error {
 			rest = append(rest, path)
 		}
 	}
-	return errors.Join(detachAll(ctx, ending), clearPaths(rest, state))
+	return errors.Join(detachAll(ctx, ending), a.clearPaths(rest, state))
 }
 
 // detachAll ends every process once, all at the same time. The first error in
@@ -93,18 +93,20 @@ func detachAll(ctx context.Context, processes []*control.Process) error {
 
 // clearPaths takes dead mounts away. A live one that no process answers for is
 // left alone and named.
-func clearPaths(paths []string, state string) error {
-	var errs []error
-	for _, path := range paths {
-		errs = append(errs, clearPath(path, state))
-	}
+func (a *app) clearPaths(paths []string, state string) error {
 	mounts, err := fs.Mounts()
-	for _, m := range mounts {
-		if slices.Contains(paths, m.Path) {
-			errs = append(errs, fmt.Errorf("%s is mounted by a memfs process that cannot be reached from here: run this as its user, or umount %s", m.Path, m.Path))
+	errs := []error{err}
+	for _, path := range paths {
+		switch {
+		case fs.Stale(path):
+			errs = append(errs, clearPath(path, state))
+		case slices.ContainsFunc(mounts, func(m fs.MountInfo) bool { return m.Path == path }):
+			errs = append(errs, fmt.Errorf("%s is mounted by a memfs process that cannot be reached from here: run this as its user, or umount %s", path, path))
+		default:
+			_, _ = fmt.Fprintln(a.stdout, "nothing is mounted at "+path)
 		}
 	}
-	return errors.Join(append(errs, err)...)
+	return errors.Join(errs...)
 }
 
 // clearDead takes away every dead mount that this user may unmount.
