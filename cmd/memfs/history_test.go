@@ -161,7 +161,7 @@ func TestR19_ARedactedLoserIsPurgedByTheNextMount(t *testing.T) {
 	n.must("sync")
 	assert.Empty(t, n.losers())
 	n.write("/a.md", "secret\n")
-	n.must("sync")
+	n.fails(exitcode.EditsKept, "1 file is refused", "sync")
 	assert.Equal(t, "refused", n.inspect("a.md").State)
 	assert.Equal(t, map[string]string{"/a.md": "harmless\n"}, n.memories(n.client))
 	n.write("/a.md", "harmless\n")

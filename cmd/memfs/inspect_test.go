@@ -72,7 +72,7 @@ $`, inside.must("inspect", file))
 	assert.NotEmpty(t, v.Reason)
 	assert.Empty(t, v.ID)
 	n.write("/bad.md", "\xff")
-	n.must("sync")
+	n.fails(exitcode.EditsKept, "1 file is refused", "sync")
 	assert.Equal(t, "refused", inside.inspect("bad.md").State)
 	require.NoError(t, os.Remove(filepath.Join(n.mnt, "bad.md")))
 
@@ -99,7 +99,7 @@ func TestR13_RepairPutsTheMarkerBack(t *testing.T) {
 		"closed":  func() error { return os.WriteFile(marker, nil, 0o600) },
 	} {
 		require.NoError(t, harm(), name)
-		n.must("sync")
+		n.fails(exitcode.EditsKept, "memfs repair "+n.mnt, "sync")
 		require.Empty(t, n.memories(n.client), "nothing is sent: %s", name)
 		said := n.must("repair", filepath.Join(n.mnt, "dir.md"))
 		assert.Equal(t, "the marker of "+n.mnt+" is back: syncing goes on with the next pass\n", said, name)

@@ -57,5 +57,5 @@ func TestMountWhatASessionHasAttached(t *testing.T) {
 
 	url.fails(exitcode.Usage, "has no memory stores attached", "mount", "--session", server.session("", ""))
 	url.fails(exitcode.Usage, "not both", "mount", "--session", session, name)
-	url.fails(exitcode.Failed, "session session_x", "mount", "--session", "session_x")
+	url.fails(exitcode.Usage, "give --session the id", "mount", "--session", "session_x")
 }
