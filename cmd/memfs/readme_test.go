@@ -1,6 +1,8 @@
 package main_test
 
 import (
+	"bufio"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -24,4 +26,22 @@ func TestR16_TheReadmesKill(t *testing.T) {
 	require.NoError(t, err, string(said))
 	assert.Contains(t, string(said), "\nacknowledged, not sent\n")
 	assert.Equal(t, "acknowledged, not sent\n", read(t, filepath.Join(h.path("kill"), "copy", "todo.md")), "and now it is in the store")
+}
+
+func TestTheReadmeCountsTheLinesOfServe(t *testing.T) {
+	h := newHost(t)
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	cmd := h.background(w, "serve", "--local", h.path("stores"), "--listen", "127.0.0.1:0")
+	require.NoError(t, w.Close())
+	lines := bufio.NewScanner(r)
+	require.True(t, lines.Scan(), "it is ready when it prints")
+	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	printed := []string{lines.Text()}
+	for lines.Scan() {
+		printed = append(printed, lines.Text())
+	}
+	require.Len(t, printed, 4, printed)
+	assert.Contains(t, read(t, "../../README.md"), "prints four export lines")
+	assert.Contains(t, read(t, "../../docs/OPERATIONS.md"), "prints the four lines")
 }
