@@ -156,7 +156,7 @@ func (r *Reconciler) Final(ctx context.Context) (Report, error) {
 	default:
 		r.o.Log.Warn("final memory sync left changes in the journal",
 			zap.String("code", "unsent"), zap.String("store", r.replica.Store().ID), zap.Strings("paths", report.Unsent),
-			zap.String("remedy", "the next attach of this store on this host sends them; so does memfs recover push"))
+			zap.String("remedy", "memfs inspect says why a file waits; the next attach of this store on this host sends what can be sent, and so does memfs recover push"))
 	}
 	if report.HeldDeletes > 0 {
 		r.o.Log.Warn("held deletes are not sent", zap.String("code", "held_deletes"),

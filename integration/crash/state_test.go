@@ -74,7 +74,14 @@ func TestR3_StateDirectoryFull(t *testing.T) {
 
 	room()
 	write(t, h.path("f"), "saved again\n")
-	h.sync()
+	code, _, said := h.run("sync", h.mnt)
+	assert.Equal(t, 6, code, "the last new file is half a save and waits")
+	assert.Contains(t, said, "held back")
+	halves, err := filepath.Glob(h.path("new*"))
+	require.NoError(t, err)
+	for _, half := range halves {
+		require.NoError(t, os.Remove(half))
+	}
 	assert.Equal(t, "saved again\n", h.texts()["/f"])
 	assert.Equal(t, "precious\n", h.texts()["/keep"])
 

@@ -142,11 +142,11 @@ func checkDir(fd int, path string) error {
 	}
 	if uid := os.Geteuid(); int(st.Uid) != uid {
 		return &UnsafeError{Path: path, Problem: fmt.Sprintf("belongs to uid %d, memfs runs as uid %d", st.Uid, uid),
-			Remedy: fmt.Sprintf("chown it to %d, or use another directory", uid)}
+			Remedy: fmt.Sprintf("use another directory, one that belongs to user %d", uid)}
 	}
 	if mode := st.Mode & 0o777; mode&0o077 != 0 {
 		return &UnsafeError{Path: path, Problem: fmt.Sprintf("gives others access (mode %04o)", mode),
-			Remedy: "chmod it to 0700, or use another directory"}
+			Remedy: "use another directory, or make it 0700 if it is for memfs alone"}
 	}
 	return nil
 }
