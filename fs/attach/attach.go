@@ -20,6 +20,7 @@ import (
 
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 
 	"memfs/fs"
 	"memfs/fs/mountpoint"
@@ -31,6 +32,10 @@ import (
 // DetachTimeout bounds the end of a session: final pass, unmount and a last
 // push together (R15).
 const DetachTimeout = 30 * time.Second
+
+// maxSends bounds the changing requests of all stores of a session together;
+// each has its own bound besides.
+const maxSends = 64
 
 // Options are common to all stores of a session. The zero value but for
 // StateDir is usable.
@@ -107,6 +112,9 @@ func Attach(ctx context.Context, o Options, stores []Store) (*Session, error) {
 	}
 	if err := check(o, stores); err != nil {
 		return nil, err
+	}
+	if o.Sync.Slots == nil {
+		o.Sync.Slots = semaphore.NewWeighted(maxSends)
 	}
 	warnVolatile(o)
 	s := &Session{o: o, done: make(chan struct{}), attached: make([]*attached, len(stores))}
