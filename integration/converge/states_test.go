@@ -3,6 +3,7 @@
 package converge
 
 import (
+	"maps"
 	"net/http"
 	"os"
 	"strings"
@@ -96,8 +97,7 @@ func TestR14_ARefusedCredentialFreezesPushesUntilItIsGood(t *testing.T) {
 			assert.Equal(t, "edited", m.tree()["/a"], "the mount goes on")
 
 			s.fail(nil)
-			m.eventually("pushes go on by themselves", func() bool { return s.texts()["/a"] == "edited" && len(s.texts()) == 7 })
-			assert.Equal(t, s.texts(), m.tree())
+			m.eventually("pushes go on by themselves", func() bool { return maps.Equal(s.texts(), m.tree()) })
 		})
 	}
 }
