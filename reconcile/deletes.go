@@ -2,10 +2,9 @@ package reconcile
 
 import (
 	"path"
-	"slices"
-	"time"
 
 	"memfs/store"
+	"memfs/store/replica"
 )
 
 // Deletions says what becomes of local deletes.
@@ -21,23 +20,8 @@ const (
 	DeletionsDisabled
 )
 
-// The mass-delete guard's figures (R8).
-const (
-	guardWindow = 10 * time.Minute
-	guardLeast  = 8
-)
-
-// Guard is what the mass-delete guard remembers between plans: the deletes that
-// were sent within its window, how many memories the store had at the first of
-// them, and which deletes it holds.
-type Guard struct {
-	Had  int
-	Sent []time.Time
-	Held map[string]bool
-}
-
-// Record notes a counted delete that was sent.
-func (g *Guard) Record(at time.Time) { g.Sent = append(g.Sent, at) }
+// guardLeast is how many deletes the mass-delete guard lets go in any case (R8).
+const guardLeast = 8
 
 // HeldDeletes are the local deletes that are not sent, by why.
 type HeldDeletes struct {
@@ -56,9 +40,13 @@ func (h *HeldDeletes) add(u *unit) {
 // judgeDeletes applies the deletion mode and the mass-delete guard.
 func (p *planner) judgeDeletes() {
 	local := p.localPaths()
-	var counted []*unit
+	var deletes []*unit
 	for _, u := range p.units {
-		if u.step != remove || u.hold == ReadOnly || u.hold == InFlight {
+		if u.step != remove {
+			p.judge(u, replica.Unjudged)
+			continue
+		}
+		if u.hold == ReadOnly || u.hold == InFlight {
 			continue
 		}
 		if p.in.Policy.Deletions != DeletionsEnabled {
@@ -66,11 +54,10 @@ func (p *planner) judgeDeletes() {
 			continue
 		}
 		if u.heir == nil && !local.overlaps(u.base.Path) {
-			u.counted = true
-			counted = append(counted, u)
+			deletes = append(deletes, u)
 		}
 	}
-	p.guard(counted)
+	p.guard(deletes)
 }
 
 func (p *planner) suppress(u *unit) {
@@ -84,45 +71,53 @@ func (p *planner) suppress(u *unit) {
 }
 
 // guard holds the counted deletes when, with those sent within the window, they
-// are more than guardLeast and more than half of what the store had. What it
-// holds stays held until it is allowed or put back.
-func (p *planner) guard(counted []*unit) {
-	g := p.in.Policy.Guard
-	g.Sent = slices.Clone(g.Sent)
-	g.Sent = slices.DeleteFunc(g.Sent, func(at time.Time) bool { return p.now.Sub(at) > guardWindow })
-	held := g.Held
-	g.Held = nil
-	if len(counted)+len(g.Sent) == 0 || p.in.Policy.AllowDeletes {
-		p.res.Guard = Guard{}
-		p.uncount(counted)
-		return
-	}
-	if g.Had == 0 {
-		g.Had = p.in.Local.BaseCount
-	}
-	total := len(counted) + len(g.Sent)
-	tripped := total > guardLeast && 2*total > g.Had
-	for _, u := range counted {
-		if !tripped && !held[u.id] {
-			continue
+// are more than guardLeast and more than half of what the store had at the first
+// of them. What it holds stays held until it is allowed or put back, and what was
+// allowed is not counted.
+func (p *planner) guard(deletes []*unit) {
+	counted := map[string]bool{}
+	for _, u := range deletes {
+		switch {
+		case p.in.Policy.NoGuard, u.verdict == replica.Allowed:
+		case p.in.Policy.AllowDeletes:
+			p.judge(u, replica.Allowed)
+		default:
+			u.counted, counted[u.id] = true, true
 		}
-		if g.Held == nil {
-			g.Held = map[string]bool{}
+	}
+	had, total := p.in.Local.BaseCount, len(counted)
+	for i, sent := range p.in.Local.Counted {
+		if i == 0 {
+			had = sent.Had
 		}
-		g.Held[u.id] = true
-		u.hold = Guarded
+		if !counted[sent.ID] {
+			total++
+		}
 	}
-	if tripped && len(held) == 0 && len(g.Held) > 0 {
-		p.res.Notes = append(p.res.Notes, Note{Kind: MassDelete, Count: len(g.Held), Of: g.Had})
+	held := 0
+	tripped := total > guardLeast && 2*total > had
+	for _, u := range deletes {
+		if u.counted && (tripped || u.verdict == replica.HeldBack) {
+			p.judge(u, replica.HeldBack)
+			u.hold = Guarded
+			held++
+		}
 	}
-	p.res.Guard = g
+	if held > 0 {
+		p.res.Notes = append(p.res.Notes, Note{Kind: MassDelete, Count: held, Of: had})
+	}
 }
 
-// uncount keeps deletes that were allowed by hand out of the guard's window.
-func (p *planner) uncount(counted []*unit) {
-	for _, u := range counted {
-		u.counted = false
+// judge notes what is decided about the unit's delete, to be kept.
+func (p *planner) judge(u *unit, v replica.Verdict) {
+	if u.verdict == v {
+		return
 	}
+	u.verdict = v
+	if p.res.Verdicts == nil {
+		p.res.Verdicts = map[string]replica.Verdict{}
+	}
+	p.res.Verdicts[u.id] = v
 }
 
 // paths is a set of file paths and of the directories above them.

@@ -56,7 +56,6 @@ func TestR8_GuardCountsTenMinutesOfDeletes(t *testing.T) {
 	require.Len(t, r.Deletes.Guarded, 1)
 	require.Equal(t, []Note{{Kind: MassDelete, Count: 1, Of: 20}}, r.Notes)
 	w.carryOut(r, nil)
-	require.Empty(t, w.plan().Notes, "said once")
 
 	w.now = w.now.Add(20 * time.Minute)
 	require.Len(t, w.plan().Deletes.Guarded, 1, "what is held stays held")

@@ -105,7 +105,8 @@ func (p *planner) identify() {
 // can be undone, or done, without either text being lost.
 func (p *planner) standing(claimed map[replica.Ino]*unit) {
 	for _, m := range p.memories {
-		u := &unit{id: m.Base.ID, base: &m.Base, remote: p.remoteOf(&m.Base), touched: m.Touched, first: m.First}
+		u := &unit{id: m.Base.ID, base: &m.Base, remote: p.remoteOf(&m.Base),
+			touched: m.Touched, first: m.First, verdict: m.Verdict}
 		p.units = append(p.units, u)
 		p.byID[u.id] = u
 		if m.At == nil {

@@ -26,8 +26,11 @@ type world struct {
 	base  map[string]replica.Base
 	// touched is when the base path of a memory lost its file.
 	touched map[string]time.Time
-	sends   []replica.Send
-	texts   map[store.SHA]string
+	// verdicts and counted are the guard's.
+	verdicts map[string]replica.Verdict
+	counted  []replica.Delete
+	sends    []replica.Send
+	texts    map[store.SHA]string
 	// conflicts are the texts that lost, history those that the store once had.
 	conflicts map[string]bool
 	history   map[string]bool
@@ -42,7 +45,7 @@ func newWorld(t require.TestingT) *world {
 	return &world{
 		t: t, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
 		store: map[string]store.Memory{}, files: map[replica.Ino]*replica.File{}, base: map[string]replica.Base{},
-		touched: map[string]time.Time{}, texts: map[store.SHA]string{}, conflicts: map[string]bool{},
+		touched: map[string]time.Time{}, verdicts: map[string]replica.Verdict{}, texts: map[store.SHA]string{}, conflicts: map[string]bool{},
 		history: map[string]bool{},
 		policy:  Policy{Everything: true, Interval: 15 * time.Second, Refused: map[string]Refusal{}, Split: map[string]bool{}},
 	}
@@ -131,6 +134,11 @@ func (w *world) touchBase(path string) {
 func (w *world) input() Input {
 	in := Input{Policy: w.policy, Remote: map[string]*store.Memory{}, View: index(w.store)}
 	in.Local = replica.Snapshot{Time: w.now, MarkerOK: !w.noMarker, BaseCount: len(w.base), Sends: slices.Clone(w.sends)}
+	for _, d := range w.counted {
+		if w.now.Sub(d.At) <= replica.DeleteWindow {
+			in.Local.Counted = append(in.Local.Counted, d)
+		}
+	}
 	for id, m := range w.store {
 		b, known := w.base[id]
 		if !known && Mappable(m.Path) || known && b != replica.BaseOf(m) {
@@ -142,7 +150,7 @@ func (w *world) input() Input {
 		if _, there := w.store[id]; !there {
 			in.Remote[id] = nil
 		}
-		m := replica.Memory{Base: b, At: w.copyAt(b.Path), Touched: w.touched[id], First: w.touched[id]}
+		m := replica.Memory{Base: b, At: w.copyAt(b.Path), Touched: w.touched[id], First: w.touched[id], Verdict: w.verdicts[id]}
 		for _, f := range w.files {
 			if f.MemoryID == id {
 				c := *f
@@ -256,6 +264,7 @@ func (w *world) carryOut(r Result, judge func(Action) fate) {
 	for _, s := range r.Settle {
 		w.settle(s)
 	}
+	maps.Copy(w.verdicts, r.Verdicts)
 	w.apply(r.Changes)
 	failed := map[int]bool{}
 	for i, a := range r.Sends {
@@ -264,13 +273,13 @@ func (w *world) carryOut(r Result, judge func(Action) fate) {
 			continue
 		}
 		what := judge(a)
+		if a.Counted && what != rejected {
+			w.counted = append(w.counted, replica.Delete{ID: a.ID, At: w.now, Had: len(w.base)})
+		}
 		failed[i] = what != done
 		switch what {
 		case done:
 			w.send(a)
-			if a.Counted {
-				r.Guard.Record(w.now)
-			}
 		case lostBefore:
 			w.begin(a)
 		case lostAfter:
@@ -278,10 +287,13 @@ func (w *world) carryOut(r Result, judge func(Action) fate) {
 		case rejected:
 		}
 	}
-	w.policy.Guard = r.Guard
 }
 
 func (w *world) settle(s Settlement) {
+	if at := slices.IndexFunc(w.sends, func(x replica.Send) bool { return x.Seq == s.Seq }); at >= 0 && s.Apply == nil {
+		id := w.sends[at].ID
+		w.counted = slices.DeleteFunc(w.counted, func(d replica.Delete) bool { return d.ID == id })
+	}
 	w.sends = slices.DeleteFunc(w.sends, func(x replica.Send) bool { return x.Seq == s.Seq })
 	if s.Apply != nil {
 		w.moveBase(*s.Apply)
@@ -295,6 +307,7 @@ func (w *world) moveBase(a replica.Apply) {
 	delete(w.touched, a.ID)
 	if a.Base == nil {
 		delete(w.base, a.ID)
+		delete(w.verdicts, a.ID)
 		return
 	}
 	w.base[a.ID] = *a.Base

@@ -117,7 +117,7 @@ func (p *planner) action(u *unit, step step) Action {
 // send is the journal's note of the action. What an update does not send,
 // content or path, it says nothing about.
 func (a Action) send() replica.Send {
-	s := replica.Send{Op: a.Op, ID: a.ID, Ino: a.Ino}
+	s := replica.Send{Op: a.Op, ID: a.ID, Ino: a.Ino, Counted: a.Counted}
 	if a.Content {
 		s.SHA = a.SHA
 	}

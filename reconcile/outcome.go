@@ -51,7 +51,12 @@ func (r *Reconciler) rejected(ctx context.Context, a Action, err error) result {
 		return result{}
 	case errors.Is(err, store.ErrFull), a.Op == replica.OpCreate && errors.Is(err, store.ErrInvalid) && r.atCap():
 		r.setFull()
-		return result{}
+		return result{full: true, again: true}
+	case a.Op == replica.OpCreate && errors.Is(err, store.ErrInvalid):
+		if r.unfit(a, err) {
+			r.tell.rejected(a, r.refusal(a.Local).Reason)
+		}
+		return result{full: true, again: true}
 	case errors.Is(err, store.ErrInvalid), errors.Is(err, store.ErrTooLarge):
 		r.refuse(a, err)
 		return result{refused: true, again: a.Content && a.Rename}
@@ -71,7 +76,6 @@ func (r *Reconciler) succeeded(seq uint64, a Action, m store.Memory) result {
 		r.view.Gone(a.ID)
 		r.close(seq, &replica.Apply{ID: a.ID})
 		r.tell.deleted(a)
-		r.recordDelete(a)
 		return result{sent: true}
 	}
 	placed := a.Op == replica.OpUpdate && !a.Rename || m.Path == a.Path
@@ -81,7 +85,8 @@ func (r *Reconciler) succeeded(seq uint64, a Action, m store.Memory) result {
 		return r.failed(context.Background(), a, store.ErrProtocol)
 	}
 	r.accept(seq, a, m)
-	return result{sent: true, again: m.Path != a.Path} // renamed there: to be followed
+	room := a.Op == replica.OpCreate && r.tookCreate(a.began)
+	return result{sent: true, again: room || m.Path != a.Path} // renamed there: to be followed
 }
 
 // accept settles a send as done, with the memory as the store has it.

@@ -139,7 +139,6 @@ func (p *passing) rounds(ctx context.Context) error {
 		p.again, p.report.Refused = false, 0
 		clear(p.failed)
 		p.plan = Plan(p.input())
-		p.setGuard(p.plan.Guard)
 		if p.plan.MarkerBad {
 			p.tell.markerBad(p.replica.MountPath())
 			return nil
@@ -162,12 +161,18 @@ func (p *passing) carryOut(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := p.replica.Judge(p.plan.Verdicts); err != nil {
+		return err
+	}
 	// What cannot be pulled now does not keep the rest from being sent.
 	fault := p.applyChanges(ctx, p.plan.Changes)
 	for _, n := range p.plan.Notes {
 		p.tell.note(n, "")
 	}
 	p.showHeld()
+	if len(p.plan.Deletes.Guarded) == 0 {
+		p.tell.unsay(massDelete)
+	}
 	p.tell.hidden(p.view.Hidden())
 	if p.mute || p.writes == nil {
 		return fault
@@ -201,6 +206,7 @@ func (p *passing) finish(ctx context.Context, err error) {
 	p.report.Wake = p.plan.Wake
 	p.report.HeldDeletes = len(p.plan.Deletes.Guarded)
 	p.report.SuppressedDeletes = len(p.plan.Deletes.Suppressed)
+	full := false
 	for _, h := range p.plan.Held {
 		switch h.Hold {
 		case Refused:
@@ -208,6 +214,7 @@ func (p *passing) finish(ctx context.Context, err error) {
 		default:
 			p.report.Held++
 		}
+		full = full || h.Hold == Full
 		if h.Hold != ReadOnly {
 			p.failed[h.Path] = true
 		}
@@ -216,6 +223,7 @@ func (p *passing) finish(ctx context.Context, err error) {
 		p.report.Unsent = append(p.report.Unsent, path)
 	}
 	slices.Sort(p.report.Unsent)
+	p.setWaiting(full)
 	if !p.report.MarkerBad && ctx.Err() == nil {
 		p.tell.outcome(err, p.report)
 	}
@@ -242,16 +250,8 @@ func (p *passing) snapshotUnsent() {
 	}
 }
 
-// setGuard keeps the guard's memory.
-func (r *Reconciler) setGuard(g Guard) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.state.guard = g
-}
-
 // showHeld lets inspection see why a file is not sent.
 func (p *passing) showHeld() {
-	waiting := false
 	for _, h := range p.plan.Held {
 		state := replica.Held
 		switch h.Hold {
@@ -261,8 +261,6 @@ func (p *passing) showHeld() {
 			state = replica.Dirty
 		case Refused:
 			state, h.Reason = replica.Refused, p.refusal(h.Path).Reason
-		case Full:
-			waiting = true
 		case Failed:
 			p.tell.failedSave(h)
 		case Taken:
@@ -270,11 +268,4 @@ func (p *passing) showHeld() {
 		}
 		p.replica.SetState(h.Ino, h.Gen, state, h.Reason)
 	}
-	p.setWaiting(waiting)
-}
-
-func (r *Reconciler) refusal(path string) Refusal {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.state.refused[path]
 }

@@ -365,6 +365,64 @@ func TestR11_AFullStoreTakesTheNextWhenOneIsFreed(t *testing.T) {
 	})
 }
 
+// A store may take fewer memories than is known here. It says so as it says that
+// it will not have a content.
+func TestR11_AStoreThatTakesFewerThanIsKnownIsFull(t *testing.T) {
+	withBench(t, func(b *bench) { b.put("/a", "a"); b.put("/b", "b"); b.max = 2 }, func(b *bench) {
+		for i := range 50 {
+			b.write(fmt.Sprintf("/new/%02d", i), fmt.Sprint(i))
+		}
+		b.sync()
+		require.LessOrEqual(t, len(changes(b.called())), maxSends)
+		require.True(t, b.rec.Status().Full)
+		require.Equal(t, 1, b.warned("store_full"))
+		for range 3 {
+			report := b.sync()
+			require.Equal(t, 50, report.Held)
+		}
+		require.Empty(t, changes(b.called()), "not asked again while it is full")
+
+		b.rm("/a")
+		b.sync()
+		require.Equal(t, map[string]string{"/b": "b", "/new/00": "0"}, b.texts(), "the next one goes when one is freed")
+		b.drop("/b")
+		b.sync()
+		require.Equal(t, map[string]string{"/new/00": "0", "/new/01": "1"}, b.texts(), "whoever frees it")
+		b.max = 100
+		time.Sleep(listEvery + time.Second)
+		b.sync()
+		b.converged()
+		require.False(t, b.rec.Status().Full)
+	})
+}
+
+// One file alone is not taken: the reason shows with the next.
+func TestR11_ARefusedContentIsToldFromAFullStore(t *testing.T) {
+	withBench(t, func(b *bench) { b.put("/a", "a"); b.max = 1 }, func(b *bench) {
+		b.write("/new", "new")
+		require.Equal(t, 1, b.sync().Refused)
+		b.rm("/a")
+		b.sync()
+		b.converged()
+	})
+	withBench(t, func(b *bench) { b.put("/a", "a"); b.put("/b", "b") }, func(b *bench) {
+		b.write("/bad", "FORBIDDEN")
+		require.Equal(t, 1, b.sync().Refused)
+		for i := range 50 {
+			b.write(fmt.Sprintf("/good%d", i), "fine")
+		}
+		b.called()
+		report := b.sync()
+		require.Equal(t, 1, report.Refused)
+		require.Len(t, changes(b.called()), 50, "no other waits for it, and it is not asked for again")
+		require.Len(t, b.texts(), 52)
+		b.rm("/a")
+		b.sync()
+		require.Len(t, changes(b.called()), 1, "it is known to be the content")
+		require.Zero(t, b.warned("store_full"))
+	})
+}
+
 func TestR14_ArchivedMeanwhile(t *testing.T) {
 	withBench(t, func(b *bench) { b.put("/a", "a"); b.put("/b", "b") }, func(b *bench) {
 		b.archived = true

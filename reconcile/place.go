@@ -9,7 +9,7 @@ func (p *planner) limitCreates() {
 	if limit <= 0 {
 		return
 	}
-	room, leaving := limit-p.in.View.Len(), false
+	room, leaving, probe := limit-p.in.View.Len(), false, p.in.Policy.Probe
 	for _, u := range p.inOrder() {
 		switch {
 		case u.hold != free:
@@ -17,8 +17,10 @@ func (p *planner) limitCreates() {
 			leaving = true
 		case u.step == create && room > 0:
 			room--
+		case u.step == create && probe && !p.triedFull(u):
+			probe = false
 		case u.step == create:
-			u.hold = Full
+			p.holdFull(u)
 			p.res.Again = p.res.Again || leaving
 		}
 	}

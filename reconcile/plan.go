@@ -43,12 +43,15 @@ type Policy struct {
 	Interval time.Duration
 	// Deletions says whether deletes are sent (R8).
 	Deletions Deletions
-	// AllowDeletes lets through what the mass-delete guard would hold.
-	AllowDeletes bool
-	// Guard is the mass-delete guard's memory of earlier passes.
-	Guard Guard
+	// AllowDeletes lets through what the mass-delete guard would hold, now and
+	// until it is sent; NoGuard turns the guard off.
+	AllowDeletes, NoGuard bool
 	// MaxMemories is how many memories the store takes; 0 means no limit.
 	MaxMemories int
+	// Probe: whether the store has no more room is not certain, so one create
+	// goes all the same. Full are those that it did not take, by local path.
+	Probe bool
+	Full  map[string]Refusal
 	// Refused are the refusals that the store has given, by local path.
 	Refused map[string]Refusal
 	// InFlight are the sends (by Seq) that have not been answered yet. What
@@ -82,8 +85,9 @@ type Result struct {
 	Deletes HeldDeletes
 	// Notes are the warnings that go with the plan as a whole.
 	Notes []Note
-	// Guard is to be passed to the next plan, with the deletes sent added.
-	Guard Guard
+	// Verdicts are what was decided about local deletes, by memory, where it is
+	// other than before. They are to be kept before anything is sent.
+	Verdicts map[string]replica.Verdict
 	// Wake is when the first of what rests is due; zero if nothing rests.
 	Wake time.Time
 	// Again asks for another plan as soon as this one is carried out.
@@ -136,6 +140,8 @@ type Action struct {
 	Local string
 	// Counted: the delete counts for the mass-delete guard.
 	Counted bool
+	// began is what was known of the store's room when a create began.
+	began attempt
 	// After are the indices of the sends that must have succeeded before.
 	After []int
 }
@@ -157,7 +163,7 @@ type Held struct {
 // store. It is a pure function.
 func Plan(in Input) Result {
 	if !in.Local.MarkerOK {
-		return Result{Guard: in.Policy.Guard, MarkerBad: true}
+		return Result{MarkerBad: true}
 	}
 	p := &planner{in: in, now: in.Local.Time, memories: map[string]*replica.Memory{}, byID: map[string]*unit{}}
 	p.load()

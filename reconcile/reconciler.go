@@ -78,15 +78,11 @@ type Reconciler struct {
 type state struct {
 	refused  map[string]Refusal
 	split    map[string]bool
-	guard    Guard
 	archived bool
 	// frozen: the store did not accept our credential for a write. The next
 	// pass begins with a single one (R14).
 	frozen bool
-	// full is how many memories the store had when it took no more; 0 while
-	// it does.
-	full   int
-	fullAt time.Time
+	full   fullness
 	// waiting: something is held until the store has room.
 	waiting bool
 	// sends are those begun and not settled: 0 while the request goes on, else
@@ -134,14 +130,9 @@ func (r *Reconciler) policy(o PassOptions) Policy {
 	defer r.mu.Unlock()
 	s := &r.state
 	p := Policy{ReadOnly: r.writes == nil, Archived: s.archived, Everything: o.Everything, Interval: r.o.Interval,
-		Deletions: r.o.Deletions, AllowDeletes: o.AllowDeletes || r.o.AllowMassDelete, Guard: s.guard,
+		Deletions: r.o.Deletions, AllowDeletes: o.AllowDeletes, NoGuard: r.o.AllowMassDelete,
 		MaxMemories: r.o.MaxMemories, Refused: map[string]Refusal{}, InFlight: map[uint64]bool{}, Split: map[string]bool{}}
-	if s.full > 0 && time.Since(s.fullAt) > listEvery {
-		s.full = 0 // perhaps its cap was raised
-	}
-	if s.full > 0 {
-		p.MaxMemories = min(p.MaxMemories, s.full)
-	}
+	s.full.limit(&p, r.view.Len(), time.Now())
 	for path, refusal := range s.refused {
 		p.Refused[path] = refusal
 	}

@@ -21,6 +21,8 @@ type result struct {
 	sent bool
 	// refused: the store will never have it.
 	refused bool
+	// full: the store takes no more creates, as it seems.
+	full bool
 	// again: the store is other than the view said; another round settles it.
 	again bool
 	// stop: the store wants no more requests now.
@@ -70,7 +72,9 @@ type queue struct {
 	running  int
 	failures int
 	stopped  bool
-	fault    error
+	// full: no more creates.
+	full  bool
+	fault error
 }
 
 func (q *queue) run(ctx context.Context, patience <-chan time.Time) error {
@@ -110,6 +114,10 @@ func (q *queue) start(ctx context.Context) {
 // ready reports whether all that a send depends on has succeeded. Where
 // something has not, the send is given up.
 func (q *queue) ready(i int) bool {
+	if q.full && q.actions[i].Op == replica.OpCreate {
+		q.state[i] = unsent
+		return false
+	}
 	for _, j := range q.actions[i].After {
 		switch q.state[j] {
 		case unsent:
@@ -144,6 +152,7 @@ func (q *queue) done(res result) {
 			q.fault = res.err
 		}
 	}
+	q.full = q.full || res.full
 	q.stopped = q.stopped || res.stop || q.failures >= maxFailures
 	q.p.again = q.p.again || res.again
 }
@@ -180,6 +189,9 @@ func (r *Reconciler) send(ctx context.Context, a Action) result {
 		return r.failed(ctx, a, err)
 	}
 	r.began(seq, a.ID)
+	if a.Op == replica.OpCreate {
+		a.began = r.beginsCreate()
+	}
 	defer r.finished()
 	m, err := r.request(ctx, a, text)
 	return r.settle(ctx, seq, a, m, err)

@@ -2,7 +2,6 @@ package reconcile
 
 import (
 	"errors"
-	"time"
 
 	"memfs/store"
 	"memfs/store/replica"
@@ -39,29 +38,7 @@ func (r *Reconciler) forgive(a Action) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.state.refused, a.Local)
-}
-
-// atCap reports whether the store holds as many memories as it may.
-func (r *Reconciler) atCap() bool { return r.view.Len() >= r.o.MaxMemories }
-
-// setFull notes that the store takes no more memories than it has now.
-func (r *Reconciler) setFull() {
-	r.mu.Lock()
-	r.state.full, r.state.fullAt = max(r.view.Len(), 1), time.Now()
-	r.mu.Unlock()
-	r.setWaiting(true)
-}
-
-// setWaiting notes whether something is held until the store has room.
-func (r *Reconciler) setWaiting(waiting bool) {
-	r.mu.Lock()
-	r.state.waiting = waiting
-	r.mu.Unlock()
-	if waiting {
-		r.tell.full(r.view.Len())
-	} else {
-		r.tell.unsay("full")
-	}
+	delete(r.state.full.refused, a.Local)
 }
 
 // setArchived notes that the store takes no creates and updates any more. That
@@ -83,14 +60,4 @@ func (r *Reconciler) isFrozen() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.state.frozen
-}
-
-// recordDelete counts a delete for the mass-delete guard.
-func (r *Reconciler) recordDelete(a Action) {
-	if !a.Counted {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.state.guard.Record(time.Now())
 }

@@ -30,6 +30,9 @@ func newTeller(log *zap.Logger, storeID string) *teller {
 	return &teller{log: log.With(zap.String("store", storeID)), said: map[string]string{}}
 }
 
+// massDelete is the subject of what is said of held deletes.
+const massDelete = "mass delete"
+
 // maxSaid bounds what is remembered as said; beyond it things may be said twice.
 const maxSaid = 10_000
 
@@ -91,6 +94,9 @@ func (t *teller) note(n Note, conflict string) {
 			t.log.Info("log-only: sync would delete this memory on the server", code("would_delete", fields)...)
 		}
 	case MassDelete:
+		if !t.first(massDelete, "") {
+			return
+		}
 		t.log.Warn("delete cap reached: deletes held by the mass-delete guard", zap.String("code", "mass_delete"),
 			zap.Int("held", n.Count), zap.Int("memories", n.Of),
 			zap.String("remedy", "memfs sync --allow-deletes sends them; put the files back to keep the memories"))

@@ -34,7 +34,9 @@ type unit struct {
 	note  *Note
 	// winner is the memory that the unit's file yields its path to.
 	winner *unit
-	// counted: a delete that the mass-delete guard counts.
+	// verdict is what was decided about a delete, counted that the mass-delete
+	// guard counts it.
+	verdict replica.Verdict
 	counted bool
 	// split: an update of the path that is sent as a delete and a create.
 	split bool

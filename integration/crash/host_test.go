@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"memfs/store"
+	"memfs/store/local"
 )
 
 // host is a machine of its own for memfs: its directories and one store.
@@ -34,6 +35,12 @@ type host struct {
 
 func newHost(t testing.TB) *host {
 	t.Helper()
+	return newHostOf(t, local.Options{})
+}
+
+// newHostOf is newHost with a server of these options.
+func newHostOf(t testing.TB, o local.Options) *host {
+	t.Helper()
 	if f, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0); err != nil {
 		t.Skip("this host cannot mount: ", err)
 	} else {
@@ -42,7 +49,7 @@ func newHost(t testing.TB) *host {
 	dir, err := os.MkdirTemp("", "crash") // short, for the control socket
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, os.RemoveAll(dir)) })
-	s := startServer(t)
+	s := startServer(t, o)
 	info, err := s.api.CreateStore(t.Context(), "notes", "")
 	require.NoError(t, err)
 	h := &host{t: t, dir: dir, server: s, store: info.ID}

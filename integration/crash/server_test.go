@@ -52,8 +52,8 @@ type trap struct {
 func atOnce(_ *http.Request, _ []byte, do func()) { do() }
 func never(*http.Request, []byte, func())         {}
 
-func startServer(t testing.TB) *server {
-	backend, err := local.Open(filepath.Join(t.TempDir(), "stores"), local.Options{})
+func startServer(t testing.TB, o local.Options) *server {
+	backend, err := local.Open(filepath.Join(t.TempDir(), "stores"), o)
 	require.NoError(t, err)
 	s := &server{t: t}
 	web := httptest.NewServer(s.trapped(backend.Handler()))

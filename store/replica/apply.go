@@ -37,6 +37,12 @@ func (t *tree) apply(r *record) error {
 			b.touched, b.first = int64(r.time), int64(r.since)
 			t.dirtyMemories[r.id] = struct{}{}
 		}
+	case recVerdict:
+		if b := t.bases[r.id]; b != nil {
+			b.verdict = Verdict(r.flags)
+		}
+	case recCounted:
+		t.applyCounted(r)
 	case recCounters:
 		t.nextIno = max(t.nextIno, Ino(r.ino))
 		t.nextSeq = max(t.nextSeq, r.seq)

@@ -147,9 +147,15 @@ func (r *Replica) snapshotRecords() (iter.Seq[[]byte], map[store.SHA]struct{}, e
 		if b.touched != 0 {
 			w.add(record{kind: recTouched, id: b.ID, time: uint64(b.touched), since: uint64(b.first)})
 		}
+		if b.verdict != Unjudged {
+			w.add(verdictRecord(b.ID, b.verdict))
+		}
 	}
 	for _, s := range t.sends {
 		w.add(record{kind: recSent, seq: s.Seq, op: uint64(s.Op), id: s.ID, path: s.Path, sha: s.SHA, ino: uint64(s.Ino), time: uint64(nanos(s.At))})
+	}
+	for _, d := range t.counted {
+		w.add(d.record())
 	}
 	w.times(t.root)
 	w.flush()

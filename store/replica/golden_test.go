@@ -88,6 +88,15 @@ var goldenStories = map[string]func(*world){
 		_, err = w.Write(context.Background(), old.Ino, []byte("written once more"), 0)
 		require.NoError(w.t, err)
 	},
+	"deletes": func(w *world) {
+		for _, id := range []string{"mem_1", "mem_2", "mem_3"} {
+			w.base(id, "/"+id, id)
+			w.rm("/" + id)
+		}
+		require.NoError(w.t, w.Judge(map[string]Verdict{"mem_1": HeldBack, "mem_2": Allowed}))
+		_, err := w.BeginSend(Send{Op: OpDelete, ID: "mem_3", Counted: true})
+		require.NoError(w.t, err)
+	},
 	"checkpoint": func(w *world) {
 		goldenTree(w)
 		require.NoError(w.t, w.Checkpoint())

@@ -31,6 +31,8 @@ const (
 	recSaved    kind = 20 // a stray text is in the conflict area
 	recLift     kind = 21 // a remote rename takes a file from its name ...
 	recPlace    kind = 22 // ... and gives it another
+	recVerdict  kind = 23 // what is decided about a memory's local delete
+	recCounted  kind = 24 // a delete went to the store that counts as one of many
 )
 
 // Flags of records.
@@ -125,12 +127,18 @@ func (r *record) fields(c *codec) {
 	case recTouched:
 		c.uints(&r.time, &r.since)
 		c.text(&r.id)
+	case recVerdict:
+		c.uint(&r.flags)
+		c.text(&r.id)
+	case recCounted:
+		c.uints(&r.time, &r.size)
+		c.text(&r.id)
 	case recCounters:
 		c.uints(&r.ino, &r.seq, &r.flags)
 	}
 }
 
-func (k kind) known() bool { return k >= recNode && k <= recPlace }
+func (k kind) known() bool { return k >= recNode && k <= recCounted }
 
 // encode makes one payload of records: they are replayed all or none.
 func encode(records ...record) []byte { return appendRecords(nil, records) }

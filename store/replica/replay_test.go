@@ -56,6 +56,12 @@ func (w *world) dump() string {
 	for _, id := range ids {
 		base := w.tree.bases[id]
 		fmt.Fprintf(&b, "base %s %s %s carrier=%v\n", id, base.Path, base.SHA, base.carrier != nil && base.carrier.parent != nil)
+		if base.verdict != Unjudged {
+			fmt.Fprintf(&b, "verdict %d\n", base.verdict)
+		}
+	}
+	for _, d := range w.tree.counted {
+		fmt.Fprintf(&b, "counted %s %d\n", d.ID, d.Had)
 	}
 	return b.String()
 }
@@ -160,7 +166,7 @@ func (m *mover) text() string {
 
 func (m *mover) step() {
 	w, ctx := m.w, context.Background()
-	switch rapid.IntRange(0, 13).Draw(m.rt, "op") {
+	switch rapid.IntRange(0, 14).Draw(m.rt, "op") {
 	case 0, 1:
 		if a, err := w.Create(m.dir(), m.name(), 0o644, 1, 2); err == nil {
 			w.Forget(a.Ino, 1)
@@ -193,6 +199,8 @@ func (m *mover) step() {
 	case 12:
 		require.NoError(w.t, w.Checkpoint())
 	case 13:
+		m.delete()
+	case 14:
 		want := wanted(w.Snapshot(nil, nil))
 		tree := w.dump()
 		cut := strings.Contains(tree, cutOff)
@@ -271,6 +279,26 @@ func (m *mover) send() {
 		m.next++
 		b := Base{ID: fmt.Sprint("m", m.next), Path: f.Path, SHA: f.SHA, Size: f.Size, UpdatedAt: w.clock.now(), CreatedAt: w.clock.now()}
 		require.NoError(w.t, w.Settle(seq, &Apply{ID: b.ID, Base: &b, Ino: f.Ino}))
+	}
+}
+
+// delete decides about a memory's delete, or sends it.
+func (m *mover) delete() {
+	w := m.w
+	s := w.Snapshot(nil, nil)
+	if len(s.Memories) == 0 {
+		return
+	}
+	b := rapid.SampledFrom(s.Memories).Draw(m.rt, "deleted").Base
+	verdict := Verdict(rapid.IntRange(0, 2).Draw(m.rt, "verdict"))
+	require.NoError(w.t, w.Judge(map[string]Verdict{b.ID: verdict}))
+	if verdict == HeldBack {
+		return
+	}
+	seq, err := w.BeginSend(Send{Op: OpDelete, ID: b.ID, Counted: verdict == Unjudged})
+	require.NoError(w.t, err)
+	if rapid.Bool().Draw(m.rt, "refused") {
+		require.NoError(w.t, w.Settle(seq, nil))
 	}
 }
 

@@ -55,10 +55,13 @@ func (r *Replica) Awaiting() bool {
 func (r *Replica) BeginSend(s Send) (uint64, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	seq := r.tree.nextSeq
-	err := r.commit(true, record{kind: recSent, seq: seq, op: uint64(s.Op), id: s.ID, path: s.Path, sha: s.SHA,
-		ino: uint64(s.Ino), time: r.now()})
-	return seq, err
+	seq, now := r.tree.nextSeq, r.now()
+	records := []record{{kind: recSent, seq: seq, op: uint64(s.Op), id: s.ID, path: s.Path, sha: s.SHA,
+		ino: uint64(s.Ino), time: now}}
+	if s.Counted {
+		records = append(records, Delete{ID: s.ID, At: when(int64(now)), Had: len(r.tree.bases)}.record())
+	}
+	return seq, r.commit(true, records...)
 }
 
 // Settle notes the outcome of a send. A step a moves base (KeepTree): the file
@@ -76,8 +79,11 @@ func (r *Replica) Settle(seq uint64, a *Apply) error {
 	case r.late(seq):
 		return nil
 	}
-	if _, known := r.tree.sends[seq]; known {
+	if s, known := r.tree.sends[seq]; known {
 		u.records = append(u.records, record{kind: recSettled, seq: seq})
+		if a == nil && r.tree.counts(s.ID) {
+			u.records = append(u.records, Delete{ID: s.ID}.record())
+		}
 	}
 	if len(u.records) == 0 {
 		return nil

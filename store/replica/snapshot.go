@@ -20,6 +20,7 @@ func (r *Replica) Snapshot(ids, paths []string) Snapshot {
 	defer r.mu.Unlock()
 	t := r.tree
 	s := Snapshot{Time: r.o.Now(), MarkerOK: r.markerOK(), Paths: make(map[string]PathState, len(paths)), BaseCount: len(t.bases)}
+	s.Counted = t.recent(s.Time)
 
 	wanted := make(map[string]struct{}, len(ids)+len(t.dirtyMemories))
 	for id := range t.dirtyFiles {
@@ -29,6 +30,7 @@ func (r *Replica) Snapshot(ids, paths []string) Snapshot {
 		b := t.bases[id]
 		if t.clean(b) {
 			b.touched, b.first = 0, 0
+			r.pardon(b)
 			delete(t.dirtyMemories, id)
 			continue
 		}
@@ -168,7 +170,7 @@ func contentRecord(ino Ino, c content, k kind) record {
 
 func (r *Replica) memory(b *agreed) Memory {
 	t := r.tree
-	m := Memory{Base: b.Base, Touched: when(b.touched), First: when(b.first)}
+	m := Memory{Base: b.Base, Touched: when(b.touched), First: when(b.first), Verdict: b.verdict}
 	if n, ok := t.at(b.Path); ok && t.eligible(n) {
 		m.At = r.describe(n)
 	}

@@ -20,6 +20,8 @@ type tree struct {
 	bases    map[string]*agreed
 	basePath map[string]string
 	sends    map[uint64]Send
+	// counted are the deletes sent of late, oldest first.
+	counted []Delete
 
 	// dirtyFiles and dirtyMemories may differ from base; snapshots look at
 	// them alone and drop those that turn out clean.
@@ -37,6 +39,7 @@ type agreed struct {
 	Base
 	carrier        *node
 	touched, first int64
+	verdict        Verdict
 }
 
 func newTree(scratch Patterns) *tree {

@@ -118,6 +118,8 @@ type Memory struct {
 	// them.
 	Touched time.Time
 	First   time.Time
+	// Verdict is what was decided about its local delete.
+	Verdict Verdict
 }
 
 // PathKind says what the tree has at a path.
@@ -164,6 +166,9 @@ type Snapshot struct {
 	Sends []Send
 	// BaseCount is how many memories base has in all.
 	BaseCount int
+	// Counted are the counted deletes that went to the store within
+	// DeleteWindow, oldest first.
+	Counted []Delete
 }
 
 // Stray is a text written through a handle to a file that a remote change had
@@ -201,6 +206,9 @@ type Send struct {
 	// Ino is the file that was sent; 0 for a delete.
 	Ino Ino
 	At  time.Time
+	// Counted has BeginSend count a delete as one of many (Snapshot.Counted);
+	// it is not kept with the send.
+	Counted bool
 }
 
 // Place says what a remote change does to the tree.
