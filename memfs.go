@@ -38,6 +38,9 @@ type (
 	Owner = attach.Owner
 	// Store is one store to attach.
 	Store = attach.Store
+	// StoreError says which store an attach, a sync or the end of a session
+	// failed for.
+	StoreError = attach.StoreError
 	// Session is a set of attached stores.
 	Session = attach.Session
 	// SyncOptions are for an explicit sync.

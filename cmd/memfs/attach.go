@@ -17,6 +17,7 @@ import (
 	"memfs/cmd/memfs/internal/backend"
 	"memfs/cmd/memfs/internal/control"
 	"memfs/cmd/memfs/internal/exitcode"
+	"memfs/cmd/memfs/internal/metrics"
 	"memfs/cmd/memfs/internal/process"
 	"memfs/cmd/memfs/internal/supervise"
 	"memfs/cmd/memfs/internal/volume"
@@ -65,7 +66,7 @@ func (a *app) attach(ctx context.Context, s settings, specs []volume.Spec, signa
 		}
 		return nil, nil, err
 	}
-	mounted := &session{Session: attached, log: a.log}
+	mounted := &session{Session: attached, metrics: s.observation.metrics, log: a.log}
 	if stopped() { // just as the mounts came up
 		err := mounted.Detach(context.WithoutCancel(ctx))
 		closing()
@@ -163,7 +164,11 @@ func find(ctx context.Context, b *backend.Backend, specs []volume.Spec) ([]store
 // session makes a memfs.Session what is supervised.
 type session struct {
 	*memfs.Session
-	log *zap.Logger
+	// id is the API's session, "" for none; metrics are nil where nobody wants
+	// them.
+	id      string
+	metrics *metrics.Metrics
+	log     *zap.Logger
 }
 
 // say logs one event for every mount.
@@ -186,6 +191,17 @@ func (s *session) Mounts() []control.Mount {
 	}
 	return mounts
 }
+
+// Metrics implements supervise.Session.
+func (s *session) Metrics() ([]byte, error) {
+	if s.metrics == nil {
+		return nil, nil
+	}
+	return s.metrics.Encode()
+}
+
+// SessionID implements supervise.Session.
+func (s *session) SessionID() string { return s.id }
 
 // Sync implements supervise.Session.
 func (s *session) Sync(ctx context.Context, r control.SyncRequest) ([]control.Synced, error) {

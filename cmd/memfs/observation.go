@@ -21,6 +21,8 @@ import (
 type observation struct {
 	address string
 	trace   bool
+	// report counts for another process, which serves it.
+	report bool
 
 	metrics *metrics.Metrics // nil without an address
 	server  *metrics.Server
@@ -34,11 +36,23 @@ func (o *observation) define(set *pflag.FlagSet) {
 
 // begin starts to answer, before there are mounts.
 func (o *observation) begin(ctx context.Context, log *zap.Logger) (err error) {
+	o.count()
+	return o.serve(ctx, log, o.healthy)
+}
+
+// count counts, where somebody wants to know.
+func (o *observation) count() {
+	if o.address != "" || o.report {
+		o.metrics, o.session = metrics.New(version), new(atomic.Pointer[memfs.Session])
+	}
+}
+
+// serve answers who asks.
+func (o *observation) serve(ctx context.Context, log *zap.Logger, healthy func() error) (err error) {
 	if o.address == "" {
 		return nil
 	}
-	o.metrics, o.session = metrics.New(version), new(atomic.Pointer[memfs.Session])
-	if o.server, err = o.metrics.Listen(ctx, o.address, o.healthy); err != nil {
+	if o.server, err = o.metrics.Listen(ctx, o.address, healthy); err != nil {
 		return err
 	}
 	log.Info("metrics are served", zap.String("code", "metrics"), zap.Stringer("address", o.server.Addr()))
@@ -62,9 +76,17 @@ func (o *observation) end() error {
 
 // healthy is nil while the mounts are served and memfs did not fail in them.
 func (o *observation) healthy() error {
+	if o.session.Load() == nil {
+		return errors.New("the stores are being attached")
+	}
+	return o.unharmed()
+}
+
+// unharmed is healthy also before there are mounts.
+func (o *observation) unharmed() error {
 	s := o.session.Load()
 	if s == nil {
-		return errors.New("the stores are being attached")
+		return nil
 	}
 	select {
 	case <-s.Done():
@@ -72,11 +94,19 @@ func (o *observation) healthy() error {
 	default:
 	}
 	for _, status := range s.Status() {
-		if status.Panics > 0 {
-			return fmt.Errorf("%s: memfs failed in %s", status.MountPath, count(status.Panics, "file operation", "file operations"))
+		if err := sound(status); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// sound is nil while memfs did not fail in a mount.
+func sound(status memfs.Status) error {
+	if status.Panics == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s: memfs failed in %s", status.MountPath, count(status.Panics, "file operation", "file operations"))
 }
 
 // transport is what stands around the requests to the API; nil for nothing.

@@ -59,6 +59,7 @@ type workerSettings struct {
 
 func (s *workerSettings) define(set *pflag.FlagSet) {
 	s.settings.define(set)
+	s.observation.define(set)
 	set.Lookup("root").Usage = "`directory` for stores whose session names no mount path (default WORKDIR/memory)"
 	set.Lookup("root").DefValue = ""
 	s.root = ""
@@ -130,6 +131,11 @@ func (a *app) workerPoll(set *pflag.FlagSet, s workerSettings, o pollSettings) e
 	if err != nil {
 		return err
 	}
+	counts, err := a.observeSessions(&s.observation, c.Runtime)
+	if err != nil {
+		return err
+	}
+	defer a.close(s.observation.end)
 	if s.fuse, err = a.resolveFUSE(s, c); err != nil {
 		return err
 	}
@@ -148,7 +154,7 @@ func (a *app) workerPoll(set *pflag.FlagSet, s workerSettings, o pollSettings) e
 	}
 	defer a.tellManager(context.Background(), func() string { return "polling for work" })()
 	return worker.Poll(worker.PollConfig{
-		BaseURL: c.BaseURL, EnvironmentID: environment, EnvironmentKey: key, MaxSessions: o.maxSessions, Log: a.log,
+		BaseURL: c.BaseURL, EnvironmentID: environment, EnvironmentKey: key, MaxSessions: o.maxSessions, Metrics: counts, Log: a.log,
 		Command: serve, Start: func(cmd *exec.Cmd) error { return process.WithUmask(a.umask, cmd.Start) },
 	}, signals)
 }
@@ -158,7 +164,7 @@ func (a *app) serveHere(set *pflag.FlagSet, s workerSettings, c worker.Config, i
 	args := []string{"worker", "run", "--" + untilEOF, "--state-dir=" + c.Attach.StateDir, "--workdir=" + c.Workdir, "--fuse=" + s.fuse}
 	known := a.workerRunCommand().Flags()
 	set.Visit(func(f *pflag.Flag) {
-		if known.Lookup(f.Name) != nil && !slices.Contains([]string{"state-dir", "workdir", "fuse", "hide"}, f.Name) {
+		if known.Lookup(f.Name) != nil && !slices.Contains([]string{"state-dir", "workdir", "fuse", "hide", "metrics-addr"}, f.Name) {
 			args = append(args, "--"+f.Name+"="+f.Value.String())
 		}
 	})
@@ -168,6 +174,9 @@ func (a *app) serveHere(set *pflag.FlagSet, s workerSettings, c worker.Config, i
 	}
 	if isolate {
 		args = append(args, "--"+isolatedRun)
+	}
+	if s.observation.metrics != nil {
+		args = append(args, "--"+countedRun)
 	}
 	return func(worker.Item) *exec.Cmd {
 		cmd := exec.Command(self(), args...)
@@ -207,6 +216,7 @@ func (a *app) childOf(cmd *exec.Cmd) {
 const (
 	untilEOF    = "until-eof"
 	isolatedRun = "isolated"
+	countedRun  = "counted"
 )
 
 func (a *app) workerRunCommand() *cobra.Command {
@@ -228,7 +238,8 @@ needed only where the secret has no sessions token.`,
 	s.define(cmd.Flags())
 	cmd.Flags().BoolVar(&watch, untilEOF, false, "end the session when standard input ends")
 	cmd.Flags().BoolVar(&isolated, isolatedRun, false, "this process has a mount namespace of its own")
-	for _, name := range []string{untilEOF, isolatedRun} {
+	cmd.Flags().BoolVar(&s.observation.report, countedRun, false, "count for the process that asks over the control socket")
+	for _, name := range []string{untilEOF, isolatedRun, countedRun} {
 		_ = cmd.Flags().MarkHidden(name)
 	}
 	return cmd
@@ -249,6 +260,10 @@ func (a *app) workerRun(s workerSettings, watch, isolated bool) error {
 	if err != nil {
 		return exitcode.With(exitcode.Usage, err)
 	}
+	if err := a.observeItem(&s.observation, item.SessionID); err != nil {
+		return err
+	}
+	defer a.close(s.observation.end)
 	c, err := a.workerConfig(s)
 	if c.Isolated = isolated; isolated && err == nil {
 		err = namespace.Enter(nil)
@@ -348,8 +363,10 @@ func (a *app) workerConfig(s workerSettings) (c worker.Config, err error) {
 		c.Attach.Owner, c.Attach.AllowOther = &memfs.Owner{UID: c.Tools.User.UID, GID: c.Tools.User.GID}, true
 	}
 	c.Tools.Environment = toolbox.Environment(os.Environ(), c.Tools.User)
-	c.Supervise = func(attached *memfs.Session) *supervise.Supervisor {
-		return supervise.New(&session{Session: attached, log: a.log}, version, a.log)
+	c.Transport = s.observation.transport()
+	c.Supervise = func(id string, attached *memfs.Session) *supervise.Supervisor {
+		s.observation.watch(attached)
+		return supervise.New(&session{Session: attached, id: id, metrics: s.observation.metrics, log: a.log}, version, a.log)
 	}
 	a.log.Debug("worker", zap.String("code", "worker_settings"), zap.String("workdir", c.Workdir), zap.String("state_dir", state))
 	return c, nil

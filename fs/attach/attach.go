@@ -89,6 +89,20 @@ type Store struct {
 	Path string
 }
 
+// StoreError says which store an attach, a sync or the end of a session failed
+// for.
+type StoreError struct {
+	// Store is its id, Path where it is, or was to be, mounted.
+	Store, Path string
+	Err         error
+}
+
+// Error implements error.
+func (e *StoreError) Error() string { return "store " + e.Store + ": " + e.Err.Error() }
+
+// Unwrap is why.
+func (e *StoreError) Unwrap() error { return e.Err }
+
 // Session is a set of attached stores.
 type Session struct {
 	o        Options
@@ -123,7 +137,7 @@ func Attach(ctx context.Context, o Options, stores []Store) (*Session, error) {
 		group.Go(func() error {
 			a, err := attach(groupCtx, o, st)
 			if err != nil {
-				return fmt.Errorf("store %s: %w", st.Info.ID, err)
+				return &StoreError{st.Info.ID, st.Path, err}
 			}
 			s.attached[i] = a
 			return nil
@@ -159,10 +173,10 @@ func check(o Options, stores []Store) error {
 	taken := make(map[string]string)
 	for _, st := range stores {
 		if (st.Client == nil) == (st.Reader == nil) {
-			return fmt.Errorf("store %s: exactly one of Client and Reader is needed", st.Info.ID)
+			return &StoreError{st.Info.ID, st.Path, errors.New("exactly one of Client and Reader is needed")}
 		}
 		if !filepath.IsAbs(st.Path) || filepath.Clean(st.Path) != st.Path {
-			return fmt.Errorf("store %s: mount path %q is not a clean absolute path", st.Info.ID, st.Path)
+			return &StoreError{st.Info.ID, st.Path, fmt.Errorf("mount path %q is not a clean absolute path", st.Path)}
 		}
 		if other, ok := taken[st.Path]; ok {
 			return fmt.Errorf("stores %s and %s have the same mount path %s; give one of them another, STORE:PATH", other, st.Info.ID, st.Path)
@@ -224,7 +238,7 @@ func (s *Session) Sync(ctx context.Context, o SyncOptions) ([]reconcile.Report, 
 				errs[i] = a.mount.Settle(ctx) // what came in can be seen
 			}
 			if errs[i] != nil {
-				errs[i] = fmt.Errorf("store %s: %w", a.store.Info.ID, errs[i])
+				errs[i] = &StoreError{a.store.Info.ID, a.store.Path, errs[i]}
 			}
 		})
 	}
@@ -302,7 +316,7 @@ func (s *Session) Detach(ctx context.Context) (Result, error) {
 				s.result.Held += end.report.Held
 				s.result.HeldDeletes += end.report.HeldDeletes
 				if err != nil {
-					s.err = errors.Join(s.err, fmt.Errorf("store %s: %w", a.store.Info.ID, err))
+					s.err = errors.Join(s.err, &StoreError{a.store.Info.ID, a.store.Path, err})
 				}
 			})
 		}

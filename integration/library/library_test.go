@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"memfs"
+	"memfs/fs/mountpoint"
 	"memfs/guard"
 	"memfs/store"
 	"memfs/store/claude"
@@ -44,33 +45,71 @@ func runTools(ctx context.Context, session *memfs.Session) error {
 	return err
 }
 
+// library is an embedded store with one memory store, and what reaches it.
+type library struct {
+	url string
+	api *claude.API
+}
+
+func open(t *testing.T) library {
+	t.Helper()
+	server, err := local.Open(t.TempDir(), local.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, server.Close()) })
+	web := httptest.NewServer(server.Handler())
+	t.Cleanup(web.Close)
+	api, err := claude.New(claude.Config{BaseURL: web.URL, Credential: "any"})
+	require.NoError(t, err)
+	t.Cleanup(api.Close)
+	return library{web.URL, api}
+}
+
+// options are those of a session, with a state directory of its own.
+func (l library) options(t *testing.T) memfs.Options {
+	t.Helper()
+	state := t.TempDir()
+	require.NoError(t, os.Chmod(state, 0o700))
+	return memfs.Options{StateDir: state, Endpoint: l.url}
+}
+
+// store makes a store and says to mount it at path.
+func (l library) store(t *testing.T, name, path string) memfs.Store {
+	t.Helper()
+	info, err := l.api.CreateStore(t.Context(), name, "")
+	require.NoError(t, err)
+	return memfs.Store{Client: l.api.Store(info.ID), Info: info, Path: path}
+}
+
 func TestCustomTools(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	server, err := local.Open(t.TempDir(), local.Options{})
-	require.NoError(t, err)
-	defer func() { require.NoError(t, server.Close()) }()
-	web := httptest.NewServer(server.Handler())
-	defer web.Close()
-	api, err := claude.New(claude.Config{BaseURL: web.URL, Credential: "any"})
-	require.NoError(t, err)
-	defer api.Close()
-	info, err := api.CreateStore(ctx, "notes", "")
-	require.NoError(t, err)
-
-	state, path := t.TempDir(), filepath.Join(t.TempDir(), "notes")
-	require.NoError(t, os.Chmod(state, 0o700))
-	session, err := memfs.Attach(ctx, memfs.Options{StateDir: state, Endpoint: web.URL},
-		[]memfs.Store{{Client: api.Store(info.ID), Info: info, Path: path}})
+	l, path := open(t), filepath.Join(t.TempDir(), "notes")
+	notes := l.store(t, "notes", path)
+	session, err := memfs.Attach(ctx, l.options(t), []memfs.Store{notes})
 	require.NoError(t, err)
 	require.NoError(t, runTools(ctx, session))
 	result, err := session.Detach(ctx)
 	require.NoError(t, err)
 	require.Empty(t, result.Unsent)
 
-	page, err := api.Reader(info.ID).List(ctx, store.ListQuery{Full: true})
+	page, err := l.api.Reader(notes.Info.ID).List(ctx, store.ListQuery{Full: true})
 	require.NoError(t, err)
 	require.Len(t, page.Memories, 1)
 	require.Equal(t, "remember\n", string(page.Memories[0].Content))
 	require.NoDirExists(t, path)
+}
+
+// R1: an attach that fails says for which store, and takes the others back.
+func TestR1_AttachSaysWhichStore(t *testing.T) {
+	l, dir := open(t), t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "taken"), nil, 0o600))
+	good, bad := l.store(t, "good", filepath.Join(dir, "good")), l.store(t, "bad", filepath.Join(dir, "taken"))
+	_, err := memfs.Attach(t.Context(), l.options(t), []memfs.Store{good, bad})
+	var which *memfs.StoreError
+	require.ErrorAs(t, err, &which)
+	require.Equal(t, bad.Info.ID, which.Store)
+	require.Equal(t, bad.Path, which.Path)
+	var taken *mountpoint.TakenError
+	require.ErrorAs(t, which.Err, &taken)
+	require.NoDirExists(t, good.Path)
 }

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -107,6 +108,24 @@ func (h *host) contents(at local.Attachment) map[string]string {
 		}
 		query.Page = page.Next
 	}
+}
+
+// history are the texts that a store's only memory had, which was at path all
+// the time, oldest first.
+func (h *host) history(at local.Attachment, path string) []string {
+	h.t.Helper()
+	page, err := h.api.Store(at.Store).Versions(h.t.Context(), store.VersionQuery{Limit: 100})
+	require.NoError(h.t, err)
+	require.Empty(h.t, page.Next)
+	var texts []string
+	for _, v := range slices.Backward(page.Versions) {
+		require.Equal(h.t, page.Versions[0].MemoryID, v.MemoryID)
+		require.Equal(h.t, path, v.Path)
+		full, err := h.api.Store(at.Store).Version(h.t.Context(), v.ID)
+		require.NoError(h.t, err)
+		texts = append(texts, string(full.Content))
+	}
+	return texts
 }
 
 // session starts a session whose agent makes calls and then ends it.

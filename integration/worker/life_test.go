@@ -184,18 +184,37 @@ func TestEightStores(t *testing.T) {
 	}
 }
 
-// Edits reach the store on the interval, while the session runs.
-func TestR4_EditsTravelOnTheInterval(t *testing.T) {
+// Edits reach the store on the interval, while the session runs: of twenty
+// calls with an edit in every interval each is one version, under one id, and
+// none is lost.
+func TestR4_TwentyEditsInTwentyIntervals(t *testing.T) {
 	h := newHost(t, local.Options{})
-	notes := h.store("notes", nil)
+	notes := h.store("notes", map[string]string{"/a.md": "line 0\n"})
 	w := h.poll("--sync-interval=1")
 	x := h.open(notes)
-	for i := range 3 {
-		h.do(x, write(h.at("notes", "a.md"), fmt.Sprint(i)))
-		require.Eventually(t, func() bool { return h.contents(notes)["/a.md"] == fmt.Sprint(i) }, time.Minute, 50*time.Millisecond)
+	const calls = 20
+	file, text := h.at("notes", "a.md"), "line 0\n"
+	want := []string{text}
+	for i := 1; i <= calls; i++ {
+		line := fmt.Sprintf("line %d\n", i)
+		switch i % 3 {
+		case 0: // in place
+			h.do(x, bash("echo '"+strings.TrimSpace(line)+"' >> "+file))
+			text += line
+		case 1: // temporary file and rename
+			h.do(x, write(file, line))
+			text = line
+		case 2:
+			h.do(x, edit(file, text, text+line))
+			text += line
+		}
+		want = append(want, text)
+		require.Eventually(t, func() bool { return h.contents(notes)["/a.md"] == text }, time.Minute, 50*time.Millisecond, "call %d", i)
 	}
 	h.finish(x)
 	assert.Equal(t, 0, w.end())
+	assert.Equal(t, want, h.history(notes, "/a.md"))
+	assert.Len(t, h.wire.writes(), calls, "nothing is sent twice")
 }
 
 // What the agent leaves running is killed, also what left its process group,

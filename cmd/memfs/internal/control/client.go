@@ -9,7 +9,9 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -24,23 +26,28 @@ type Process struct {
 // report, and removes the sockets of dead ones. Those that do not answer
 // within some seconds are left out and named in the error.
 func Processes(ctx context.Context, dirs []string) ([]*Process, error) {
-	var live []*Process
-	var failed []error
+	var paths []string
 	for _, dir := range dirs {
-		for _, path := range sockets(dir) {
+		paths = append(paths, sockets(dir)...)
+	}
+	live, failed := make([]*Process, len(paths)), make([]error, len(paths))
+	var asking sync.WaitGroup
+	for i, path := range paths { // all at once: one that hangs must not hold up the others
+		asking.Go(func() {
 			p, err := dial(ctx, path)
 			switch {
 			case err == nil:
-				live = append(live, p)
+				live[i] = p
 			case errors.Is(err, syscall.ECONNREFUSED):
 				_ = os.Remove(path)
 			case errors.Is(err, os.ErrNotExist): // it ended just now
 			default:
-				failed = append(failed, fmt.Errorf("memfs process at %s does not answer: %w", path, err))
+				failed[i] = fmt.Errorf("memfs process at %s does not answer: %w", path, err)
 			}
-		}
+		})
 	}
-	return live, errors.Join(failed...)
+	asking.Wait()
+	return slices.DeleteFunc(live, func(p *Process) bool { return p == nil }), errors.Join(failed...)
 }
 
 // answerTime bounds how long a process may take to report.
@@ -82,6 +89,13 @@ func (p *Process) Sync(ctx context.Context, r SyncRequest) ([]Synced, error) {
 		return answer.Mounts, answer.Failure.err()
 	}
 	return answer.Mounts, nil
+}
+
+// Metrics are what the process counts, see package metrics; none where it
+// counts nothing.
+func (p *Process) Metrics(ctx context.Context) (encoded []byte, err error) {
+	err = p.call(ctx, http.MethodGet, "metrics", nil, &encoded)
+	return encoded, err
 }
 
 // Detach ends all mounts of the process and waits until they are gone. The

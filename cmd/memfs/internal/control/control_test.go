@@ -28,7 +28,7 @@ type session struct {
 }
 
 func (s *session) Report() control.Report {
-	return control.Report{PID: os.Getpid(), Version: "v1", Started: time.Unix(1, 0).UTC(),
+	return control.Report{PID: os.Getpid(), Version: "v1", Started: time.Unix(1, 0).UTC(), Session: "sesn_1",
 		Mounts: []control.Mount{{Path: "/mnt/a", Status: []byte(`{"dirty":1}`)}, {Path: "/mnt/b", Status: []byte(`{}`)}}}
 }
 func (s *session) Sync(_ context.Context, r control.SyncRequest) ([]control.Synced, error) {
@@ -36,6 +36,7 @@ func (s *session) Sync(_ context.Context, r control.SyncRequest) ([]control.Sync
 	return left(), s.syncErr
 }
 func (s *session) Detach(context.Context) error { return s.detachErr }
+func (s *session) Metrics() ([]byte, error)     { return []byte{0, 255}, nil }
 
 // left is what the session's pass leaves.
 func left() []control.Synced {
@@ -77,6 +78,9 @@ func TestCommandsReachTheProcess(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, left(), got)
 	assert.Equal(t, request, s.synced)
+	metrics, err := p.Metrics(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, []byte{0, 255}, metrics)
 	require.NoError(t, p.Detach(t.Context()))
 }
 

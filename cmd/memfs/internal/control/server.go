@@ -18,6 +18,9 @@ type Session interface {
 	Sync(ctx context.Context, r SyncRequest) ([]Synced, error)
 	// Detach ends the process's mounts and returns how that went.
 	Detach(ctx context.Context) error
+	// Metrics are what the process counts, see package metrics; none where
+	// nobody wants them.
+	Metrics() ([]byte, error)
 }
 
 // Server answers the commands that reach this process.
@@ -77,6 +80,10 @@ func handler(session Session) http.Handler {
 			answer.Failure = &f
 		}
 		reply(w, answer, nil)
+	})
+	mux.HandleFunc("GET /v1/metrics", func(w http.ResponseWriter, _ *http.Request) {
+		metrics, err := session.Metrics()
+		reply(w, metrics, err)
 	})
 	mux.HandleFunc("POST /v1/detach", func(w http.ResponseWriter, r *http.Request) {
 		reply(w, struct{}{}, session.Detach(r.Context()))

@@ -13,7 +13,9 @@ type Report struct {
 	PID     int       `json:"pid"`
 	Version string    `json:"version"`
 	Started time.Time `json:"started"`
-	Mounts  []Mount   `json:"mounts"`
+	// Session is the API's session that a worker's process serves.
+	Session string  `json:"session,omitempty"`
+	Mounts  []Mount `json:"mounts"`
 }
 
 // Mount is one mounted store of a process.

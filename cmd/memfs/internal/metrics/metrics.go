@@ -5,6 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	dto "github.com/prometheus/client_model/go"
 	"golang.org/x/sys/unix"
 
 	"memfs"
@@ -25,6 +26,10 @@ type Metrics struct {
 
 	// status is what the mounts say; nil until there are any.
 	status atomic.Pointer[func() []memfs.Status]
+	// session is the label of everything; nil is none.
+	session atomic.Pointer[string]
+	// gatherers are what is served.
+	gatherers prometheus.Gatherers
 }
 
 // New makes the metrics of a process of this version.
@@ -54,7 +59,17 @@ func New(version string) *Metrics {
 	}, func() float64 { return 1 })
 	m.registry.MustRegister(m.operations, m.errors, m.bytes, m.requests, m.requestBytes, build, mounts{m},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.gatherers = prometheus.Gatherers{prometheus.GathererFunc(m.own)}
 	return m
+}
+
+// own is what this process counted.
+func (m *Metrics) own() ([]*dto.MetricFamily, error) {
+	families, err := m.registry.Gather()
+	if id := m.session.Load(); id != nil {
+		label(families, *id)
+	}
+	return families, err
 }
 
 // Operation counts an answered request of the kernel.

@@ -79,8 +79,61 @@ memfs_store_blocked{path="/mnt",reason="full",store="memstore_1"} 1
 	assert.Empty(t, problems)
 }
 
+// What other processes count is served with their session as a label, beside
+// what this one counts, and only while they are there.
+func TestSessionsOfOtherProcesses(t *testing.T) {
+	m, first, second := New("v1"), New("v1"), New("v1")
+	w := m.NewWorker()
+	ended := w.Begin("sesn_1")
+	first.Operation(fs.Operation{Name: "write", Bytes: 7})
+	second.Operation(fs.Operation{Name: "write", Bytes: 9})
+	texts := map[string][]byte{}
+	m.Include(func() map[string][]byte { return texts })
+	for id, other := range map[string]*Metrics{"sesn_1": first, "sesn_2": second} {
+		text, err := other.Encode()
+		require.NoError(t, err)
+		texts[id] = text
+	}
+	require.NoError(t, testutil.GatherAndCompare(m.gatherers, strings.NewReader(`
+# HELP memfs_build_info 1, with the version of this process.
+# TYPE memfs_build_info gauge
+memfs_build_info{version="v1"} 1
+memfs_build_info{session="sesn_1",version="v1"} 1
+memfs_build_info{session="sesn_2",version="v1"} 1
+# HELP memfs_fuse_bytes_total Bytes that programs read and wrote through the mounts, the kernel's cache aside.
+# TYPE memfs_fuse_bytes_total counter
+memfs_fuse_bytes_total{direction="written",session="sesn_1"} 7
+memfs_fuse_bytes_total{direction="written",session="sesn_2"} 9
+# HELP memfs_worker_sessions Sessions that are served now.
+# TYPE memfs_worker_sessions gauge
+memfs_worker_sessions 1
+`), "memfs_build_info", "memfs_fuse_bytes_total", "memfs_worker_sessions"))
+	assert.True(t, w.Serves("sesn_1"))
+	ended("done")
+	assert.False(t, w.Serves("sesn_1"))
+	clear(texts)
+	require.NoError(t, testutil.GatherAndCompare(m.gatherers, strings.NewReader(`
+# HELP memfs_worker_items_total Work items by how they ended.
+# TYPE memfs_worker_items_total counter
+memfs_worker_items_total{outcome="died"} 0
+memfs_worker_items_total{outcome="done"} 1
+memfs_worker_items_total{outcome="failed"} 0
+`), "memfs_fuse_bytes_total", "memfs_worker_items_total"))
+	texts["sesn_3"] = []byte("not metrics")
+	_, err := m.gatherers.Gather()
+	require.Error(t, err)
+
+	first.Label("sesn_1")
+	require.NoError(t, testutil.GatherAndCompare(first.gatherers, strings.NewReader(`
+# HELP memfs_fuse_bytes_total Bytes that programs read and wrote through the mounts, the kernel's cache aside.
+# TYPE memfs_fuse_bytes_total counter
+memfs_fuse_bytes_total{direction="written",session="sesn_1"} 7
+`), "memfs_fuse_bytes_total"))
+}
+
 func TestEveryMetricIsInTheManual(t *testing.T) {
 	m := New("v1")
+	m.NewWorker()
 	m.Operation(fs.Operation{Name: "write", Errno: syscall.EIO, Bytes: 1})
 	m.Watch(func() []memfs.Status { return []memfs.Status{{}} })
 	m.requests.WithLabelValues("list", "200")

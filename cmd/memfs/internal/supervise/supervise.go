@@ -26,6 +26,10 @@ type Session interface {
 	Done() <-chan struct{}
 	// Detach ends the mounts. It bounds itself; the end of ctx cuts it short.
 	Detach(ctx context.Context) error
+	// Metrics are what the process counts, see package metrics.
+	Metrics() ([]byte, error)
+	// SessionID is the API's session that is served; "" for none.
+	SessionID() string
 }
 
 // Supervisor watches over one session. It is the control.Session of its
@@ -100,13 +104,16 @@ func (s *Supervisor) End(signals <-chan os.Signal) error {
 
 // Report implements control.Session.
 func (s *Supervisor) Report() control.Report {
-	return control.Report{PID: os.Getpid(), Version: s.version, Started: s.started, Mounts: s.session.Mounts()}
+	return control.Report{PID: os.Getpid(), Version: s.version, Started: s.started, Session: s.session.SessionID(), Mounts: s.session.Mounts()}
 }
 
 // Sync implements control.Session.
 func (s *Supervisor) Sync(ctx context.Context, r control.SyncRequest) ([]control.Synced, error) {
 	return s.session.Sync(ctx, r)
 }
+
+// Metrics implements control.Session.
+func (s *Supervisor) Metrics() ([]byte, error) { return s.session.Metrics() }
 
 // Detach implements control.Session: it asks for the end and waits until it is
 // over.

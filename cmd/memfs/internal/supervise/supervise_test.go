@@ -39,6 +39,8 @@ func (s *session) Sync(context.Context, control.SyncRequest) ([]control.Synced, 
 }
 func (s *session) Done() <-chan struct{}            { return s.done }
 func (s *session) Detach(ctx context.Context) error { return s.detach(ctx) }
+func (s *session) Metrics() ([]byte, error)         { return nil, nil }
+func (s *session) SessionID() string                { return "" }
 func start(t *testing.T, s *session) (*supervise.Supervisor, chan os.Signal) {
 	return supervise.New(s, "v1", zaptest.NewLogger(t)), make(chan os.Signal, 2)
 }

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 	"go.uber.org/zap"
@@ -37,7 +36,7 @@ func (s *serving) attach(ctx context.Context, session *anthropic.BetaManagedAgen
 	attachments, err := claude.Attachments(session)
 	switch {
 	case err != nil:
-		return nil, s.failed(ctx, fault{err, "bad_session", "the session names a path that nothing may be mounted at: create the session anew"}, nil)
+		return nil, s.failed(ctx, fault{err, "bad_session", "the session names a path that nothing may be mounted at: create the session anew"})
 	case len(attachments) == 0:
 		s.log.Debug("memory stores disabled for this item", zap.String("code", "no_memory"))
 		return nil, nil
@@ -50,16 +49,16 @@ func (s *serving) attach(ctx context.Context, session *anthropic.BetaManagedAgen
 	}
 	stores, err := s.stores(attachments)
 	if err != nil {
-		return nil, s.failed(ctx, fault{err, "paths_collide", "give one of the stores another name and create the session anew"}, nil)
+		return nil, s.failed(ctx, fault{err, "paths_collide", "give one of the stores another name and create the session anew"})
 	}
 	if err := s.cover(stores); err != nil {
-		return nil, s.failed(ctx, explain(err, stores), stores)
+		return nil, s.failed(ctx, explain(err))
 	}
 	o := s.c.Attach
 	o.Endpoint, o.Session, o.Log, o.Sync.Log = s.c.BaseURL, s.item.SessionID, s.log, s.log
 	attached, err := memfs.Attach(ctx, o, stores)
 	if err != nil {
-		return nil, s.failed(ctx, explain(err, stores), stores)
+		return nil, s.failed(ctx, explain(err))
 	}
 	for _, st := range stores {
 		s.log.Info("memory store attached", zap.String("code", "attached"), zap.String("store", st.Info.ID), zap.String("path", st.Path), zap.Bool("read_only", st.Reader != nil))
@@ -79,8 +78,12 @@ func (s *serving) stores(attachments []claude.Attachment) ([]memfs.Store, error)
 	if err != nil {
 		return nil, err
 	}
+	var transport http.RoundTripper = s.gate
+	if s.c.Transport != nil {
+		transport = s.c.Transport(transport)
+	}
 	api, err := claude.New(claude.Config{
-		BaseURL: s.c.BaseURL, Credential: s.item.Token, HTTPClient: &http.Client{Transport: s.gate}, Log: s.log,
+		BaseURL: s.c.BaseURL, Credential: s.item.Token, HTTPClient: &http.Client{Transport: transport}, Log: s.log,
 	})
 	if err != nil {
 		return nil, err
@@ -118,28 +121,17 @@ func (s *serving) cover(stores []memfs.Store) error {
 
 // failed says why a session cannot have its stores, in the official worker's
 // words and with what to do.
-func (s *serving) failed(ctx context.Context, f fault, stores []memfs.Store) error {
+func (s *serving) failed(ctx context.Context, f fault) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	fields := []zap.Field{zap.String("code", f.code)}
-	if st := concerned(f.err, stores); st.Path != "" {
-		fields = append(fields, zap.String("store", st.Info.ID), zap.String("path", st.Path))
+	if st := new(memfs.StoreError); errors.As(f.err, &st) {
+		fields = append(fields, zap.String("store", st.Store), zap.String("path", st.Path))
 	}
 	s.log.Error("memory store download failed", append(fields, zap.Error(f.err), zap.String("remedy", f.remedy))...)
 	s.hint()
 	return f.err
-}
-
-// concerned is the store that an error of memfs.Attach is about; none if it is
-// about all.
-func concerned(err error, stores []memfs.Store) memfs.Store {
-	for _, st := range stores {
-		if strings.Contains(err.Error(), "store "+st.Info.ID+":") {
-			return st
-		}
-	}
-	return memfs.Store{}
 }
 
 // hint tells what nobody else does: the API shows such a session as waiting.
@@ -154,7 +146,8 @@ type fault struct {
 	code, remedy string
 }
 
-func explain(err error, stores []memfs.Store) fault {
+func explain(err error) fault {
+	var st *memfs.StoreError
 	var taken *mountpoint.TakenError
 	var parent *mountpoint.ParentError
 	switch {
@@ -164,8 +157,8 @@ func explain(err error, stores []memfs.Store) fault {
 	case errors.As(err, &parent):
 		return fault{fmt.Errorf("cannot create the memory store's folder: %s: %w; the worker host must make this mount path writable", parent.Path, err),
 			"path_not_writable", "create the parent directory and give it to the worker's user"}
-	case errors.Is(err, fs.ErrMounted):
-		return fault{fmt.Errorf("something already exists at the memory store's path: %s; it must not exist when the session starts: %w", concerned(err, stores).Path, err),
+	case errors.Is(err, fs.ErrMounted) && errors.As(err, &st):
+		return fault{fmt.Errorf("something already exists at the memory store's path: %s; it must not exist when the session starts: %w", st.Path, err),
 			"path_mounted", "wait until the other session has ended, or use --isolate"}
 	case errors.Is(err, namespace.ErrCover):
 		return fault{err, "cannot_isolate", "serve this session without --isolate, or have the working and state directories elsewhere"}

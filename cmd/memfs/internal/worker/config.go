@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"net/http"
 	"time"
 
 	"go.uber.org/zap"
@@ -30,8 +31,11 @@ type Config struct {
 	Attach memfs.Options
 	// Tools says how tools run; the worker sets roots and skills.
 	Tools toolbox.Options
-	// Supervise gives a session's mounts to who answers commands about them.
-	Supervise func(*memfs.Session) *supervise.Supervisor
+	// Supervise gives the mounts of a session to who answers commands about
+	// them.
+	Supervise func(session string, mounts *memfs.Session) *supervise.Supervisor
+	// Transport stands around the requests to the stores; nil is nothing.
+	Transport func(http.RoundTripper) http.RoundTripper
 	// Runtime is the directory of the control socket.
 	Runtime string
 	Log     *zap.Logger

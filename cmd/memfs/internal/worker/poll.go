@@ -17,6 +17,7 @@ import (
 	"go.uber.org/zap"
 
 	"memfs/cmd/memfs/internal/exitcode"
+	"memfs/cmd/memfs/internal/metrics"
 )
 
 // PollConfig says what to claim and who serves it.
@@ -34,7 +35,9 @@ type PollConfig struct {
 	Command func(Item) *exec.Cmd
 	// Start starts it.
 	Start func(*exec.Cmd) error
-	Log   *zap.Logger
+	// Metrics count what is served; nil is not at all.
+	Metrics *metrics.Worker
+	Log     *zap.Logger
 }
 
 // Poll claims work items and has each served by a process, until the first of
@@ -120,12 +123,14 @@ func (p *poll) serve(work anthropic.BetaSelfHostedWork) {
 	wire := wireItem{ID: work.ID, EnvironmentID: work.EnvironmentID, Secret: work.Secret, EnvironmentKey: p.c.EnvironmentKey}
 	wire.Data.ID, wire.Data.Type = work.Data.ID, string(work.Data.Type)
 	item := newItem(wire, p.c.EnvironmentKey)
+	ended := p.c.Metrics.Begin(item.SessionID)
 	command := p.c.Command(item)
 	in, err := command.StdinPipe()
 	if err == nil {
 		err = p.c.Start(command)
 	}
 	if err != nil {
+		ended("failed")
 		log.Error("work item failed", zap.String("code", "not_started"), zap.Error(err))
 		stopWork(p.client, item, log)
 		return
@@ -139,10 +144,13 @@ func (p *poll) serve(work anthropic.BetaSelfHostedWork) {
 	var exit *exec.ExitError
 	switch {
 	case err == nil:
+		ended("done")
 		log.Debug("work item done", zap.String("code", "session_done"))
 	case errors.As(err, &exit) && exit.ExitCode() >= 0:
+		ended("failed")
 		log.Warn("work item failed", zap.String("code", "session_failed"), zap.Int("exit_code", exit.ExitCode()))
 	default:
+		ended("died")
 		log.Error("the process that served a session died; the queue offers the session again when its lease has expired, and what it wrote is sent then",
 			zap.String("code", "session_died"), zap.Error(err))
 	}

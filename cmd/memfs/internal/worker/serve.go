@@ -142,7 +142,7 @@ func (s *serving) serve(ctx context.Context) error {
 
 // runAttached runs the tools on the mounts, and detaches.
 func (s *serving) runAttached(ctx context.Context, session *anthropic.BetaManagedAgentsSession, attached *memfs.Session) error {
-	supervisor := s.c.Supervise(attached)
+	supervisor := s.c.Supervise(s.item.SessionID, attached)
 	defer s.close(supervisor.Listen(s.c.Runtime))
 	over, watched := make(chan struct{}), make(chan struct{})
 	go func() {
