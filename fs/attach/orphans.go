@@ -24,6 +24,9 @@ const (
 // directory: of the stores attached here it sends what was not sent, of all it
 // removes what is too old (R16, R19).
 func (s *Session) orphans(ctx context.Context) {
+	if err := replica.Sweep(s.o.StateDir); err != nil {
+		s.o.Log.Debug("what killed processes had begun could not be removed", zap.Error(err))
+	}
 	found, err := replica.Leftovers(s.o.StateDir)
 	if err != nil {
 		s.o.Log.Warn("what other sessions left cannot be looked at", zap.String("code", "orphan"), zap.Error(err))

@@ -92,6 +92,18 @@ func TestR16_HeldDeletesOfAnOrphanAreDiscarded(t *testing.T) {
 	assert.Zero(t, live.stop())
 }
 
+func TestR16_AReplicaThatNeverHadAJournalIsRemoved(t *testing.T) {
+	h := newHost(t)
+	h.start().kill()
+	journals, err := filepath.Glob(filepath.Join(h.state(), "replicas", "*", "journal"))
+	require.NoError(t, err)
+	require.Len(t, journals, 1)
+	require.NoError(t, os.Remove(journals[0])) // as if it was killed a moment earlier
+	live := h.beside("other").start()
+	eventually(t, "removed", func() bool { return h.leftovers() == 1 })
+	assert.Zero(t, live.stop())
+}
+
 func TestR16_LiveOwnerIsNamedAtOnce(t *testing.T) {
 	h := newHost(t)
 	p := h.start()

@@ -10,6 +10,8 @@ import (
 	"memfs/store/replica/journal"
 )
 
+const labelLeftovers = "leftovers"
+
 // Leftover is a replica that lies in the state directory: of a live session,
 // or left by a crash or an end that could not send everything.
 type Leftover struct {
@@ -68,7 +70,7 @@ func Leftovers(stateDir string) ([]Leftover, error) {
 		return nil, err
 	}
 	defer all.Close()
-	keys, err := all.List("leftovers")
+	keys, err := all.List(labelLeftovers)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +79,7 @@ func Leftovers(stateDir string) ([]Leftover, error) {
 		l := Leftover{ID: key[:min(8, len(key))], stateDir: stateDir, key: key}
 		err := l.find(all)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // it has ended meanwhile, or never came to have a journal
+			continue // it has ended meanwhile, or never came to have a journal: see Sweep
 		}
 		l.Fault = err
 		out = append(out, l)
@@ -112,6 +114,6 @@ func (l *Leftover) find(all *disk.Dir) (err error) {
 	}
 	l.Store, l.Endpoint, l.MountPath, l.Session, l.Created = h.Store, h.Endpoint, h.MountPath, h.Session, h.Created
 	l.ReadOnly = h.ReadOnly
-	l.Kept, err = dir.Exists("leftovers", keptName)
+	l.Kept, err = dir.Exists(labelLeftovers, keptName)
 	return err
 }

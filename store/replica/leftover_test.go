@@ -84,6 +84,44 @@ func TestKeepIsToldFromACrash(t *testing.T) {
 	assert.False(t, found[0].Kept, "it was opened since and killed")
 }
 
+// A process that was killed, or that failed, before its first journal leaves a
+// directory that nothing was ever acknowledged in.
+func TestR16_WhatNeverHadAJournalIsSwept(t *testing.T) {
+	w := newWorld(t)
+	w.write("/a", "kept")
+	all := filepath.Join(w.o.Dir, replicasName)
+	begin := func(who string) string {
+		o := w.o
+		o.MountPath = who
+		p, err := openPlace(o.Dir, o.key(), nil)
+		require.NoError(t, err)
+		_, err = p.sub(p.dir, objectsName)
+		require.NoError(t, err)
+		dir := p.dir.Path()
+		for _, name := range []string{"journal.new", "objects/some text"} {
+			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("begun"), 0o600))
+		}
+		p.close()
+		return dir
+	}
+	begun, foreign, live := begin("/killed"), begin("/foreign"), begin("/live")
+	require.NoError(t, os.WriteFile(filepath.Join(foreign, "letter"), nil, 0o600))
+	other := filepath.Join(all, "not-ours")
+	require.NoError(t, os.Mkdir(other, 0o700))
+	p, err := openPlace(w.o.Dir, filepath.Base(live), nil)
+	require.NoError(t, err)
+	defer p.close()
+
+	require.NoError(t, Sweep(w.o.Dir))
+	assert.NoDirExists(t, begun)
+	for _, dir := range []string{foreign, live, other, w.place.dir.Path()} {
+		assert.DirExists(t, dir)
+	}
+	assert.FileExists(t, filepath.Join(live, "journal.new"))
+	w.kill()
+	assert.Equal(t, "kept", w.read("/a"))
+}
+
 func TestUnsentNamesEditsAndDeletes(t *testing.T) {
 	w := newWorld(t)
 	w.base("m1", "/clean", "1")

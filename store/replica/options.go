@@ -110,9 +110,12 @@ func (o *Options) key() string {
 // area names the store's conflict directory, shared by all sessions.
 func (o *Options) area() string { return digest(o.Endpoint, o.Store.ID) }
 
+// keyBytes is how much of a digest a directory's name has.
+const keyBytes = 12
+
 func digest(parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
-	return hex.EncodeToString(sum[:12])
+	return hex.EncodeToString(sum[:keyBytes])
 }
 
 // Owner is the user and group that this process runs as.

@@ -85,9 +85,11 @@ func (p *place) relock() error {
 }
 
 // remove removes the place with everything in it, the lock last, and closes it.
-// The conflict area goes with it where it is empty.
+// The conflict area, if one is named, goes with it where it is empty.
 func (p *place) remove(area string) error {
-	removeEmptyArea(p.open[0], area)
+	if area != "" {
+		removeEmptyArea(p.open[0], area)
+	}
 	err := p.dir.RemoveAll("remove", lockName)
 	if err == nil {
 		err = p.dir.Remove("remove", lockName)

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -63,11 +65,22 @@ func TestAFailedSyncDuringACheckpointIsHealedByIt(t *testing.T) {
 	requireReplay(t, dir, "a", "b", "c")
 }
 
+// Nobody finds what is appended to a wiped file: appends notice by themselves.
+func TestR3_AppendsNoticeThatTheFileWasWiped(t *testing.T) {
+	j, dir := create(t, nil, Options{SyncAfter: time.Hour})
+	appendAll(t, j, "before")
+	require.NoError(t, os.RemoveAll(dir.Path()))
+	require.Eventually(t, func() bool { return errors.Is(j.Append([]byte("lost"), false), ErrBroken) },
+		10*time.Second, lookEvery)
+	require.NoError(t, checkpoint(j))
+	appendAll(t, j, "after")
+}
+
 func TestARemovedFileBreaksTheJournal(t *testing.T) {
 	j, dir := create(t, nil, Options{})
 	appendAll(t, j, "a")
 	require.NoError(t, os.RemoveAll(dir.Path()))
-	appendAll(t, j, "b")
+	_ = j.Append([]byte("b"), false) // may have found out already
 	require.ErrorIs(t, j.Sync(), ErrBroken)
 	require.NoError(t, checkpoint(j, "a", "b"))
 	appendAll(t, j, "c")

@@ -47,6 +47,7 @@ type Journal struct {
 	waiting       *round
 	checkpointing bool
 	timer         *time.Timer // nil while nothing waits to be synced
+	looked        time.Time   // when an append last saw that the file has its name
 	background    sync.WaitGroup
 	stats         Stats
 }
@@ -104,6 +105,9 @@ func (j *Journal) Append(payload []byte, small bool) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if err := j.usable(); err != nil {
+		return err
+	}
+	if err := j.lookLinked(); err != nil {
 		return err
 	}
 	if err := j.log.append(payload, small); err != nil {
