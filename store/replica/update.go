@@ -1,10 +1,6 @@
 package replica
 
-import (
-	"time"
-
-	"memfs/store"
-)
+import "time"
 
 // update collects the records and the kernel's news of one set of remote
 // changes. It reads the tree and changes nothing.
@@ -165,59 +161,4 @@ func (u *update) clear(dir *node) {
 func (u *update) unlink(n *node) {
 	u.records = append(u.records, record{kind: recUnlink, parent: uint64(n.parent.ino), name: n.name, time: u.now})
 	u.changes = append(u.changes, Change{Parent: n.parent.ino, Name: n.name, Old: n.ino})
-}
-
-// dropObstructed takes back the steps whose path would not be free even when
-// all other steps are done. r.mu is held.
-func (t *tree) dropObstructed(set []Apply, applied []bool) {
-	for again := true; again; {
-		again = false
-		freed := make(map[*node]struct{})
-		placed := make(map[string]int)
-		for i, a := range set {
-			if !applied[i] {
-				continue
-			}
-			if n := t.nodes[a.Ino]; n != nil && a.Place != KeepTree {
-				freed[n] = struct{}{}
-			}
-			if a.Place == PutFile || a.Place == MoveFile {
-				placed[a.Base.Path]++
-			}
-		}
-		for i, a := range set {
-			if applied[i] && (a.Place == PutFile || a.Place == MoveFile) && !t.placeable(a.Base.Path, freed, placed) {
-				applied[i], again = false, true
-				break
-			}
-		}
-	}
-}
-
-// placeable reports whether a file can stand at a path once freed is free and
-// placed is placed.
-func (t *tree) placeable(path string, freed map[*node]struct{}, placed map[string]int) bool {
-	if placed[path] != 1 || path == "/"+store.MarkerName {
-		return false
-	}
-	for dir := parentPath(path); dir != ""; dir = parentPath(dir) {
-		if placed[dir] > 0 {
-			return false
-		}
-	}
-	n, ok := t.at(path)
-	if n == nil {
-		return true
-	}
-	if !ok || !n.dir {
-		_, free := freed[n]
-		return free
-	}
-	empty := true
-	n.files(func(f *node) {
-		if _, free := freed[f]; !free && t.eligible(f) {
-			empty = false
-		}
-	})
-	return empty
 }
