@@ -32,7 +32,7 @@ func (a *app) resolveFUSE(s workerSettings, c worker.Config) (string, error) {
 		return fuseRequire, nil
 	}
 	if c.Tools.User != nil {
-		return "", exitcode.Errorf(exitcode.HostNotReady, "stores cannot be mounted here (%s), and copies of them belong to memfs's user: leave out --tools-user, or mend what memfs doctor names", why)
+		return "", exitcode.Errorf(exitcode.HostNotReady, "stores cannot be mounted here (%s), and copies of them belong to memfs's user, whom the tools are not: start memfs as the user that runs the tools, name --tools-user=root, or mend what memfs doctor names", why)
 	}
 	a.log.Warn("stores are not mounted but copied into directories, as the official worker does: a killed worker loses edits and leaves a directory that blocks the next session; "+
 		"changes travel only after tool calls; a rename makes a new memory; texts that lose a conflict are not kept; what the store cannot take is refused late; "+

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -16,16 +15,12 @@ import (
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"go.uber.org/zap"
 
-	"memfs"
 	"memfs/cmd/memfs/internal/backend"
-	"memfs/cmd/memfs/internal/control"
 	"memfs/cmd/memfs/internal/credential"
 	"memfs/cmd/memfs/internal/exitcode"
 	"memfs/cmd/memfs/internal/flags"
 	"memfs/cmd/memfs/internal/process"
-	"memfs/cmd/memfs/internal/supervise"
 	"memfs/cmd/memfs/internal/worker"
 	"memfs/cmd/memfs/internal/worker/namespace"
 	"memfs/cmd/memfs/internal/worker/toolbox"
@@ -68,7 +63,7 @@ func (s *workerSettings) define(set *pflag.FlagSet) {
 	flags.ChoiceVar(set, &s.memory, "memory", "on", []string{"on", "off"}, "off leaves the sessions' stores alone")
 	flags.ChoiceVar(set, &s.fuse, "fuse", fuseRequire, []string{fuseRequire, fuseAuto, fuseOff}, "what to do where stores cannot be mounted: fail, or copy them as the official worker does (auto, off)")
 	set.StringArrayVar(&s.hide, "hide", nil, "directory or `file` that tools run with privileges given up do not see, besides memfs's own")
-	set.StringVar(&s.toolsUser, "tools-user", "", "`user` (a name, or UID:GID) as whom the tools run; memfs has to be root")
+	set.StringVar(&s.toolsUser, "tools-user", "", "`user` (a name, or UID:GID) as whom the tools run, where memfs is root (default the owner of --workdir; root only if it is named)")
 }
 
 func (a *app) workerPollCommand() *cobra.Command {
@@ -101,6 +96,7 @@ type pollSettings struct {
 	maxSessions int
 	onWork      string
 	isolate     string
+	share       bool
 }
 
 func (o *pollSettings) define(set *pflag.FlagSet) {
@@ -108,6 +104,7 @@ func (o *pollSettings) define(set *pflag.FlagSet) {
 	set.IntVar(&o.maxSessions, "max-sessions", 1, "how many sessions are served at the same time")
 	flags.ChoiceVar(set, &o.isolate, "isolate", isolateOff, []string{isolateAuto, isolateOn, isolateOff}, "give each session a mount namespace, so that two can have the same store at the same path")
 	set.Lookup("isolate").NoOptDefVal = isolateOn
+	set.BoolVar(&o.share, "share-workdir", false, "have all sessions work in --workdir itself, where each would have a directory in it: with --max-sessions above 1, or --isolate")
 	set.StringVar(&o.onWork, "on-work", "", "`script` to run for each work item, instead of serving it here; it gets the item in variables and as JSON on standard input")
 }
 
@@ -127,7 +124,7 @@ func (a *app) workerPoll(set *pflag.FlagSet, s workerSettings, o pollSettings) e
 	case o.maxSessions < 1:
 		return exitcode.Errorf(exitcode.Usage, "--max-sessions is at least 1")
 	}
-	c, err := a.workerConfig(s)
+	c, err := a.workerConfig(&s, o.onWork == "")
 	if err != nil {
 		return err
 	}
@@ -139,7 +136,6 @@ func (a *app) workerPoll(set *pflag.FlagSet, s workerSettings, o pollSettings) e
 	if s.fuse, err = a.resolveFUSE(s, c); err != nil {
 		return err
 	}
-	a.warnRoot(c)
 	signals, stop := process.Signals()
 	defer stop()
 	serve := a.serveByScript(o.onWork, key, c.Workdir)
@@ -150,7 +146,7 @@ func (a *app) workerPoll(set *pflag.FlagSet, s workerSettings, o pollSettings) e
 				return err
 			}
 		}
-		serve = a.serveHere(set, s, c, isolate)
+		serve = a.serveHere(set, s, c, isolate, !o.share && (isolate || o.maxSessions > 1))
 	}
 	defer a.tellManager(context.Background(), func() string { return "polling for work" })()
 	return worker.Poll(worker.PollConfig{
@@ -160,14 +156,17 @@ func (a *app) workerPoll(set *pflag.FlagSet, s workerSettings, o pollSettings) e
 }
 
 // serveHere runs this program once more for each item, with the same settings.
-func (a *app) serveHere(set *pflag.FlagSet, s workerSettings, c worker.Config, isolate bool) func(worker.Item) *exec.Cmd {
+func (a *app) serveHere(set *pflag.FlagSet, s workerSettings, c worker.Config, isolate, own bool) func(worker.Item) *exec.Cmd {
 	args := []string{"worker", "run", "--" + untilEOF, "--state-dir=" + c.Attach.StateDir, "--workdir=" + c.Workdir, "--fuse=" + s.fuse}
 	known := a.workerRunCommand().Flags()
 	set.Visit(func(f *pflag.Flag) {
-		if known.Lookup(f.Name) != nil && !slices.Contains([]string{"state-dir", "workdir", "fuse", "hide", "metrics-addr"}, f.Name) {
+		if known.Lookup(f.Name) != nil && !slices.Contains([]string{"state-dir", "workdir", "fuse", "hide", "metrics-addr", "tools-user"}, f.Name) {
 			args = append(args, "--"+f.Name+"="+f.Value.String())
 		}
 	})
+	if s.toolsUser != "" {
+		args = append(args, "--tools-user="+s.toolsUser)
+	}
 	args = append(args, "--log-level="+a.logLevel, "--log-format="+a.logFormat)
 	for _, path := range c.Tools.Hide {
 		args = append(args, "--hide="+path)
@@ -177,6 +176,9 @@ func (a *app) serveHere(set *pflag.FlagSet, s workerSettings, c worker.Config, i
 	}
 	if s.observation.metrics != nil {
 		args = append(args, "--"+countedRun)
+	}
+	if own {
+		args = append(args, "--"+ownDirectory)
 	}
 	return func(worker.Item) *exec.Cmd {
 		cmd := exec.Command(self(), args...)
@@ -214,14 +216,15 @@ func (a *app) childOf(cmd *exec.Cmd) {
 
 // What worker poll tells the processes that it starts.
 const (
-	untilEOF    = "until-eof"
-	isolatedRun = "isolated"
-	countedRun  = "counted"
+	untilEOF     = "until-eof"
+	isolatedRun  = "isolated"
+	countedRun   = "counted"
+	ownDirectory = "own-directory"
 )
 
 func (a *app) workerRunCommand() *cobra.Command {
 	var s workerSettings
-	var watch, isolated bool
+	var watch, isolated, own bool
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Serve one claimed work item and exit",
@@ -233,19 +236,20 @@ and ANTHROPIC_WORK_SECRET; where there is no secret among them, its JSON is read
 from standard input, unless that is a terminal. ANTHROPIC_ENVIRONMENT_KEY is
 needed only where the secret has no sessions token.`,
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return a.workerRun(s, watch, isolated) },
+		RunE: func(*cobra.Command, []string) error { return a.workerRun(s, watch, isolated, own) },
 	}
 	s.define(cmd.Flags())
 	cmd.Flags().BoolVar(&watch, untilEOF, false, "end the session when standard input ends")
 	cmd.Flags().BoolVar(&isolated, isolatedRun, false, "this process has a mount namespace of its own")
 	cmd.Flags().BoolVar(&s.observation.report, countedRun, false, "count for the process that asks over the control socket")
-	for _, name := range []string{untilEOF, isolatedRun, countedRun} {
+	cmd.Flags().BoolVar(&own, ownDirectory, false, "work in a directory of the session's in --workdir")
+	for _, name := range []string{untilEOF, isolatedRun, countedRun, ownDirectory} {
 		_ = cmd.Flags().MarkHidden(name)
 	}
 	return cmd
 }
 
-func (a *app) workerRun(s workerSettings, watch, isolated bool) error {
+func (a *app) workerRun(s workerSettings, watch, isolated, own bool) error {
 	signals, stop := process.Signals()
 	defer stop()
 	key, err := credential.Lookup(environmentKey)
@@ -264,12 +268,18 @@ func (a *app) workerRun(s workerSettings, watch, isolated bool) error {
 		return err
 	}
 	defer a.close(s.observation.end)
-	c, err := a.workerConfig(s)
+	c, err := a.workerConfig(&s, !watch)
 	if c.Isolated = isolated; isolated && err == nil {
 		err = namespace.Enter(nil)
 	}
+	if err == nil && own {
+		var leave func()
+		if c.Workdir, leave, err = worker.OwnDirectory(c.Workdir, item.SessionID, c.Tools.User); err == nil {
+			defer leave()
+		}
+		c.Tools.Alone = c.Workdir
+	}
 	if err == nil && !watch {
-		a.warnRoot(c)
 		s.fuse, err = a.resolveFUSE(s, c)
 	}
 	if err != nil {
@@ -321,55 +331,6 @@ func (a *app) workerToolsCommand() *cobra.Command {
 			return err
 		},
 	}
-}
-
-// warnRoot says what an operator may not have thought of.
-func (a *app) warnRoot(c worker.Config) {
-	if os.Geteuid() == 0 && c.Tools.User == nil {
-		a.log.Warn("the tools run as root, without capabilities: what root owns on this host they can change", zap.String("code", "tools_as_root"),
-			zap.String("remedy", "name another user with --tools-user, and give it the working directory"))
-	}
-}
-
-// workerConfig is what the settings mean for every session.
-func (a *app) workerConfig(s workerSettings) (c worker.Config, err error) {
-	c = worker.Config{BaseURL: backend.URL(), MaxIdle: s.maxIdle, NoMemory: s.memory == "off", Log: a.log}
-	if err := backend.CheckURL(); err != nil {
-		return c, err
-	}
-	if c.Workdir, err = filepath.Abs(s.workdir); err != nil {
-		return c, err
-	}
-	if info, err := os.Stat(c.Workdir); err != nil || !info.IsDir() {
-		return c, exitcode.Errorf(exitcode.Usage, "the working directory %s is no directory: make it, or name another with --workdir", c.Workdir)
-	}
-	c.Root = cmp.Or(s.root, filepath.Join(c.Workdir, "memory"))
-	state, err := s.stateDirectory()
-	if err != nil {
-		return c, err
-	}
-	c.Attach = s.options(state, "", a.log)
-	c.Attach.AcceptEmptyDir = false
-	c.Runtime = control.Directories(os.Getenv, os.Geteuid())[0]
-	c.Tools = toolbox.Options{Command: []string{self(), "worker", "tools"}, Umask: a.umask, Hide: append(s.hide, state, c.Runtime)}
-	c.Tools.Hide = append(c.Tools.Hide, credential.Places(environmentKey)...)
-	if s.toolsUser != "" {
-		if os.Geteuid() != 0 {
-			return c, exitcode.Errorf(exitcode.Usage, "--tools-user needs memfs to be root")
-		}
-		if c.Tools.User, err = toolbox.LookupUser(s.toolsUser); err != nil {
-			return c, exitcode.With(exitcode.Usage, err)
-		}
-		c.Attach.Owner, c.Attach.AllowOther = &memfs.Owner{UID: c.Tools.User.UID, GID: c.Tools.User.GID}, true
-	}
-	c.Tools.Environment = toolbox.Environment(os.Environ(), c.Tools.User)
-	c.Transport = s.observation.transport()
-	c.Supervise = func(id string, attached *memfs.Session) *supervise.Supervisor {
-		s.observation.watch(attached)
-		return supervise.New(&session{Session: attached, id: id, metrics: s.observation.metrics, log: a.log}, version, a.log)
-	}
-	a.log.Debug("worker", zap.String("code", "worker_settings"), zap.String("workdir", c.Workdir), zap.String("state_dir", state))
-	return c, nil
 }
 
 // withoutItem is environ without a work item of this process's own.

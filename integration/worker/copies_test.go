@@ -18,7 +18,7 @@ func TestFUSEOff(t *testing.T) {
 	notes := h.store("notes", map[string]string{"/a.md": "a\n"})
 	x := h.session([]local.Attachment{notes},
 		bash("cat "+h.at("notes", "a.md")+"; echo new > "+h.at("notes", "new.md")+"; grep -c "+h.at("notes")+" /proc/mounts; env | grep -c ANTHROPIC"))
-	w := h.poll("--fuse=off")
+	w := h.poll(append(asRoot(), "--fuse=off")...)
 	h.stopped(x)
 	assert.Equal(t, 0, w.end())
 	assert.Contains(t, texts(x)[0], "a\n0\n0")
@@ -34,7 +34,7 @@ func TestFUSEAuto(t *testing.T) {
 	for _, without := range []bool{false, true} {
 		notes := h.store("notes", map[string]string{"/a.md": "a\n"})
 		x := h.session([]local.Attachment{notes}, bash("cat "+h.at("notes", "a.md")))
-		c := h.command("worker", "poll", "--workdir", h.path("work"), "--fuse=auto")
+		c := h.command(append([]string{"worker", "poll", "--workdir", h.path("work"), "--fuse=auto"}, asRoot()...)...)
 		if without {
 			env, dir := c.Env, c.Dir
 			c = exec.Command("unshare", append([]string{"--mount", "sh", "-c", `mount --bind /dev/null /dev/fuse && exec "$0" "$@"`}, c.Args...)...)
@@ -58,7 +58,7 @@ func TestFUSEOffAfterAKill(t *testing.T) {
 	h.do(x, bash("true"))
 	require.NoError(t, syscall.Kill(w.serving(), syscall.SIGKILL))
 	w.kill()
-	again := h.poll("--fuse=off")
+	again := h.poll(append(asRoot(), "--fuse=off")...)
 	assert.Equal(t, "a", h.do(x, bash("cat "+h.at("notes", "a.md"))))
 	h.finish(x)
 	assert.Equal(t, 0, again.end())

@@ -43,6 +43,9 @@ func newHost(t *testing.T, o local.Options) *host {
 	require.NoError(t, os.Chmod(dir, 0o755), "so that other users get as far as the mounts")
 	h := &host{t: t, dir: dir, mounts: filepath.Join(dir, "mnt")}
 	require.NoError(t, os.Mkdir(h.path("work"), 0o755))
+	if os.Geteuid() == 0 {
+		require.NoError(t, os.Chown(h.path("work"), nobody, nobody), "who runs the tools then")
+	}
 	o.MountRoot = h.mounts
 	h.Server, err = local.Open(h.path("stores"), o)
 	require.NoError(t, err)

@@ -44,7 +44,7 @@ func (h *host) secrets() []string {
 // R19: no credential can be found from inside the agent's shell, nor in the
 // log at the most verbose level, nor in the state directory.
 func TestR19_Canary(t *testing.T) {
-	for name, args := range map[string][]string{"as root": nil, "as another user": {"--tools-user=nobody"}} {
+	for name, args := range map[string][]string{"as root": asRoot(), "as another user": nil} {
 		t.Run(name, func(t *testing.T) {
 			h := newHost(t, local.Options{})
 			require.NoError(t, os.Chmod(h.path("work"), 0o777))
@@ -100,7 +100,7 @@ func TestR18_ToolsHaveNoPrivileges(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("there are no privileges to give up")
 	}
-	for name, args := range map[string][]string{"root": nil, "nobody": {"--tools-user=nobody"}, "12345": {"--tools-user=12345:23456"}} {
+	for name, args := range map[string][]string{"root": asRoot(), "nobody": nil, "12345": {"--tools-user=12345:23456"}} {
 		t.Run(name, func(t *testing.T) {
 			h := newHost(t, local.Options{})
 			require.NoError(t, os.Chmod(h.path("work"), 0o777))
@@ -147,11 +147,55 @@ func TestR18_ToolsHaveNoPrivileges(t *testing.T) {
 	}
 }
 
+// R18: tools are root only where that is asked for by name; else whoever owns
+// the working directory runs them.
+func TestR18_ToolsAreRootOnlyWhenAsked(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("there are no privileges to give up")
+	}
+	h := newHost(t, local.Options{})
+	require.NoError(t, os.Chown(h.path("work"), 0, 0))
+	for _, command := range []string{"poll", "run"} {
+		c := h.command("worker", command, "--workdir", h.path("work"))
+		c.Stdin = strings.NewReader(`{"id":"work_1","environment_id":"env_local","data":{"type":"session","id":"sesn_1"}}`)
+		code, out := exitCode(c)
+		assert.Equal(t, 2, code, out)
+		assert.Contains(t, out, "root only where that is asked for")
+		assert.Contains(t, out, "--tools-user")
+	}
+	for says, uid := range map[string]int{"12345 12345": 12345, "65534 65534": nobody} {
+		require.NoError(t, os.Chown(h.path("work"), uid, uid))
+		x := h.session(nil, bash("echo $(id -u) $(id -g); touch made"))
+		w := h.poll()
+		h.stopped(x)
+		assert.Equal(t, 0, w.end())
+		assert.Equal(t, []string{says}, texts(x))
+		w.says("INFO", "tools_user", fmt.Sprint(uid))
+		require.NoError(t, os.Remove(h.path("work", "made")))
+	}
+	require.NoError(t, os.Chown(h.path("work"), 0, 0))
+	x := h.session(nil, bash("id -u"))
+	w := h.poll("--tools-user=root")
+	h.stopped(x)
+	assert.Equal(t, 0, w.end())
+	assert.Equal(t, []string{"0"}, texts(x))
+	w.says("WARN", "tools_as_root")
+}
+
+// asRoot is what has tools run as root, where the worker is.
+func asRoot() []string {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	return []string{"--tools-user=root"}
+}
+
 // A working directory that the tools' user cannot enter fails the session, and
 // says so.
 func TestToolsUserNeedsTheWorkdir(t *testing.T) {
 	h := newHost(t, local.Options{})
 	require.NoError(t, os.Chmod(h.path("work"), 0o700))
+	require.NoError(t, os.Chown(h.path("work"), 12345, 12345))
 	h.refused(h.session([]local.Attachment{h.store("notes", nil)}, bash("true")), []string{"--tools-user=nobody"},
 		"the tools cannot be started", "the working directory cannot be used by the tools' user")
 }

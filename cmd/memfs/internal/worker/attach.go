@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,7 +75,7 @@ func (s *serving) stores(attachments []claude.Attachment) ([]memfs.Store, error)
 		specs[i] = volume.Spec{Store: a.StoreID, Path: a.MountPath, ReadOnly: a.ReadOnly}
 		infos[i] = store.Info{ID: a.StoreID, Name: a.Name}
 	}
-	paths, err := volume.Place(s.c.Root, specs, infos)
+	paths, err := volume.Place(cmp.Or(s.c.Root, filepath.Join(s.c.Workdir, "memory")), specs, infos)
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,8 @@ type Config struct {
 	BaseURL string
 	// Workdir is where tools run and skills are put, absolute.
 	Workdir string
-	// Root is the parent of mounts for which the session names no path.
+	// Root is the parent of mounts for which the session names no path; "" is
+	// "memory" in Workdir.
 	Root string
 	// MaxIdle is how long a session may be idle until it is let go.
 	MaxIdle time.Duration

@@ -36,6 +36,9 @@ type Options struct {
 // endTime bounds the end of the worker after the session's.
 const endTime = time.Minute
 
+// nobody runs the tools where memfs is root.
+const nobody = 65534
+
 // errNotServed says that a session was let go before its script was done.
 var errNotServed = errors.New("the session was let go before every call was answered; the worker's log says why")
 
@@ -151,6 +154,13 @@ func (r *rehearsal) work(ctx context.Context, session *local.Session) error {
 	workdir := filepath.Join(r.o.Dir, "work")
 	if err := errors.Join(os.MkdirAll(workdir, 0o755), os.Chmod(workdir, 0o1777)); err != nil { // whoever runs the tools
 		return err
+	}
+	if os.Geteuid() == 0 {
+		// Its owner runs the tools. Where there is nobody but root, the worker
+		// says what to do.
+		if err := os.Chown(workdir, nobody, nobody); err != nil {
+			r.o.Log.Debug("the working directory stays root's", zap.Error(err))
+		}
 	}
 	command := r.o.Worker([]string{
 		"ANTHROPIC_BASE_URL=" + r.url, "ANTHROPIC_ENVIRONMENT_KEY=" + r.server.EnvironmentKey(),

@@ -32,6 +32,9 @@ type Options struct {
 	// Hide are directories and files that the tools do not see, where this
 	// process has the privilege to hide them.
 	Hide []string
+	// Alone is a directory beside which the tools see no other in its parent,
+	// under the same condition; "" is none.
+	Alone string
 	// Log gets one line an event; the child writes to standard error.
 	Log *zap.Logger
 }

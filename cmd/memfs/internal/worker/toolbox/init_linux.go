@@ -99,6 +99,11 @@ func (p *protection) shield() error {
 			return fmt.Errorf("hide %s from the tools: %w", path, err)
 		}
 	}
+	if p.Alone != "" {
+		if err := alone(p.Alone, p.Keep); err != nil {
+			return fmt.Errorf("hide other sessions' directories from the tools: %w", err)
+		}
+	}
 	return nil
 }
 

@@ -20,7 +20,9 @@ type protection struct {
 	// mounts that they do see: a mount that is known to another namespace
 	// cannot be unmounted for good.
 	Hide, Keep []string
-	User       *User
+	// Alone is a directory beside which the tools see no other.
+	Alone string
+	User  *User
 	// MapUser runs the tools in a user namespace where they have the ids that
 	// root of this one stands for.
 	MapUser *mapping
@@ -36,7 +38,7 @@ func protections(o Options) []func(*exec.Cmd) error {
 			return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 		}}
 	}
-	full := protection{Namespaces: true, Hide: o.Hide, Keep: o.AllowedRoots, User: o.User, MapUser: outside()}
+	full := protection{Namespaces: true, Hide: o.Hide, Keep: o.AllowedRoots, Alone: o.Alone, User: o.User, MapUser: outside()}
 	bare := protection{User: o.User}
 	return []func(*exec.Cmd) error{full.set, bare.set}
 }
