@@ -24,13 +24,17 @@ func (a *app) rehearseCommand() *cobra.Command {
 		Short: "Run a scripted session through the real worker, offline",
 		Long: `Run a scripted session through the real worker on an embedded store, and print
 what each tool answered and what reached the store. No key and no network are
-needed. SCRIPT is a YAML file, or - for standard input:
+needed. SCRIPT is a YAML file, or - for standard input; memfs serve --session
+takes the same:
 
   stores:
     - name: My Notes            # mounted at /mnt/memory/my-notes
       memories: {/todo.md: "buy milk\n"}
     - name: handbook
       read_only: true
+  skills:                       # optional
+    - name: sums
+      files: {SKILL.md: "How to add.\n"}
   calls:
     - bash: cat /mnt/memory/my-notes/todo.md
     - tool: write

@@ -24,12 +24,18 @@ type wire struct {
 	requests []request
 	// before is called before a request is passed on; it may wait.
 	before func(*http.Request)
+	// refused are the ends of paths that are answered with 404.
+	refused string
 }
 
 func (w *wire) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	w.mu.Lock()
-	before := w.before
+	before, refused := w.before, w.refused
 	w.mu.Unlock()
+	if refused != "" && strings.HasSuffix(r.URL.Path, refused) {
+		http.NotFound(rw, r)
+		return
+	}
 	if before != nil {
 		before(r)
 	}
@@ -47,6 +53,13 @@ func (w *wire) hold(before func(*http.Request)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.before = before
+}
+
+// refuse answers requests for paths that end so with 404.
+func (w *wire) refuse(suffix string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.refused = suffix
 }
 
 // seen are the requests so far whose path ends in suffix.

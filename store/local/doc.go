@@ -19,6 +19,6 @@
 // readable.
 //
 // The agent of a session is a Script: tool calls, each made when the one before
-// has its result. It comes with the request that makes the session, as
+// has its result, and the skills that the agent has. It comes with the request that makes the session, as
 // "memfs_script", or from this process with StartSession and Session.Call.
 package local

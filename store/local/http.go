@@ -55,6 +55,7 @@ func (s *Server) routes() http.Handler {
 	s.routeMemories(mux)
 	s.routeVersions(mux)
 	s.routeSessions(mux)
+	s.routeSkills(mux)
 	s.routeWork(mux)
 	mux.Handle("/", s.serve(func(c *call) (any, error) {
 		return nil, unknown("endpoint", c.request.Method+" "+c.request.URL.Path)

@@ -26,7 +26,9 @@ const (
 // Script is what a session's agent does: tool calls, each made when the one
 // before is answered.
 type Script struct {
-	Calls []ToolCall `json:"calls"`
+	// Skills are what the agent brings; their names differ.
+	Skills []Skill    `json:"skills"`
+	Calls  []ToolCall `json:"calls"`
 	// End is what follows: EndTerminated (also for ""), EndIdle or
 	// EndOpen.
 	End string `json:"end"`
@@ -59,6 +61,16 @@ func (s Script) check() error {
 		if c.Name == "" {
 			return invalid("script: a call has no tool's name")
 		}
+	}
+	names := make(map[string]bool)
+	for _, k := range s.Skills {
+		if err := k.check(); err != nil {
+			return err
+		}
+		if names[k.Name] {
+			return invalid("script: two skills are named %s", k.Name)
+		}
+		names[k.Name] = true
 	}
 	return nil
 }

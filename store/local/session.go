@@ -46,6 +46,7 @@ type Session struct {
 	spec      SessionSpec
 	created   stamp
 	resources []resource
+	skills    []skill
 
 	// Under the lock of agents.
 	status   string
@@ -78,6 +79,7 @@ func (s *Server) startSession(ctx context.Context, spec SessionSpec, first []eve
 		agents: s.agents, id: "sesn_" + rand.Text(), spec: spec, resources: resources,
 		status: idle, calls: slices.Clone(spec.Script.Calls), end: spec.Script.End,
 	}
+	x.skills = skillsOf(x)
 	s.agents.mu.Lock()
 	defer s.agents.mu.Unlock()
 	x.created = s.agents.now()

@@ -28,8 +28,7 @@ type sessionObject struct {
 	ArchivedAt         *stamp            `json:"archived_at"`
 }
 
-// agentObject is the agent of a session. It has no skills: there is nothing to
-// download.
+// agentObject is the agent of a session.
 type agentObject struct {
 	Type        string     `json:"type"`
 	ID          string     `json:"id"`
@@ -38,7 +37,7 @@ type agentObject struct {
 	Version     int        `json:"version"`
 	System      string     `json:"system"`
 	Model       modelName  `json:"model"`
-	Skills      []struct{} `json:"skills"`
+	Skills      []skillRef `json:"skills"`
 	Tools       []struct{} `json:"tools"`
 	MCPServers  []struct{} `json:"mcp_servers"`
 	Multiagent  *struct{}  `json:"multiagent"`
@@ -235,7 +234,7 @@ func (x *Session) object() sessionObject {
 	}
 	return sessionObject{
 		Type: "session", ID: x.id, EnvironmentID: x.spec.Environment, Status: x.status, Title: x.spec.Title,
-		Agent:    agentObject{Type: "agent", ID: x.spec.Agent, Name: x.spec.Agent, Version: 1, Model: modelName{ID: "script"}},
+		Agent:    agentObject{Type: "agent", ID: x.spec.Agent, Name: x.spec.Agent, Version: 1, Model: modelName{ID: "script"}, Skills: refs(x.skills)},
 		Metadata: x.spec.Metadata, Resources: x.resources,
 		CreatedAt: x.created, UpdatedAt: updated, ArchivedAt: x.archived,
 	}

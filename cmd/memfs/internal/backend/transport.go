@@ -9,6 +9,11 @@ import (
 // transport carries requests to a handler of the same process.
 type transport struct{ handler http.Handler }
 
+// InProcess is a client of a handler of the same process.
+func InProcess(handler http.Handler) *http.Client {
+	return &http.Client{Transport: transport{handler}}
+}
+
 // RoundTrip implements http.RoundTripper. The answer is complete when it
 // returns.
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {

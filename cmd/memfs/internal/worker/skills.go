@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"io/fs"
+	"log/slog" //nolint:depguard // what the SDK takes
 	"os"
 	"path/filepath"
 
@@ -28,6 +29,7 @@ func (s *serving) skills(ctx context.Context, session *anthropic.BetaManagedAgen
 			s.log.Warn("skill cleanup failed", zap.String("code", "skills_left"), zap.Error(err))
 		}
 	}
+	slog.SetDefault(sdkLog(s.log)) // the SDK takes no other for this
 	env := agenttoolset.AgentToolContext{Workdir: dir}
 	if err := env.SetupSkillsFromSession(ctx, s.sdk, session); err != nil {
 		return "", remove, err

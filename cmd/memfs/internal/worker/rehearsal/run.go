@@ -94,20 +94,18 @@ func (r *rehearsal) serve(ctx context.Context, s Script) (_ Report, err error) {
 
 func (r *rehearsal) rehearse(ctx context.Context, s Script) (Report, error) {
 	report := Report{root: r.root}
-	spec := local.SessionSpec{Script: local.Script{Calls: s.calls(r.root), End: s.End}}
-	for _, st := range s.Stores {
-		id, err := r.store(ctx, st)
-		if err != nil {
-			return report, err
-		}
+	ids, err := s.MakeStores(ctx, r.api)
+	if err != nil {
+		return report, err
+	}
+	for i, id := range ids {
 		before, err := list(ctx, r.api.Store(id))
 		if err != nil {
 			return report, err
 		}
-		spec.Stores = append(spec.Stores, local.Attachment{Store: id, ReadOnly: st.ReadOnly})
-		report.Stores = append(report.Stores, StoreReport{ID: id, Name: st.Name, before: before})
+		report.Stores = append(report.Stores, StoreReport{ID: id, Name: s.Stores[i].Name, before: before})
 	}
-	session, err := r.server.StartSession(ctx, spec)
+	session, err := s.Start(ctx, r.server, r.root, ids)
 	if err != nil {
 		return report, err
 	}
@@ -124,29 +122,6 @@ func (r *rehearsal) rehearse(ctx context.Context, s Script) (Report, error) {
 		err = errNotServed
 	}
 	return report, err
-}
-
-// store finds or makes a store of the script.
-func (r *rehearsal) store(ctx context.Context, st Store) (string, error) {
-	all, err := r.api.Stores(ctx)
-	if err != nil {
-		return "", err
-	}
-	for _, there := range all {
-		if there.Name == st.Name {
-			return there.ID, nil
-		}
-	}
-	made, err := r.api.CreateStore(ctx, st.Name, "")
-	if err != nil {
-		return "", err
-	}
-	for path, text := range st.Memories {
-		if _, err := r.api.Store(made.ID).Create(ctx, path, []byte(text)); err != nil {
-			return "", fmt.Errorf("store %q: %w", st.Name, err)
-		}
-	}
-	return made.ID, nil
 }
 
 // work has a worker serve the session, and ends it.

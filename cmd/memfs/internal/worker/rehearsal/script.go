@@ -1,6 +1,7 @@
 package rehearsal
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"memfs/store/claude"
 	"memfs/store/local"
 )
 
@@ -19,6 +21,8 @@ const maxScript = 16 << 20
 // Script is a session to rehearse.
 type Script struct {
 	Stores []Store `yaml:"stores"`
+	// Skills are what the agent brings.
+	Skills []local.Skill `yaml:"skills"`
 	// Calls are what the agent does. Paths below /mnt/memory are below where
 	// the stores are really mounted.
 	Calls []Call `yaml:"calls"`
@@ -39,6 +43,54 @@ type Call struct {
 	Tool  string         `yaml:"tool"`
 	Input map[string]any `yaml:"input"`
 	Bash  string         `yaml:"bash"`
+}
+
+// MakeStores finds the script's stores by their names through api, or makes
+// them, and returns their ids.
+func (s Script) MakeStores(ctx context.Context, api *claude.API) ([]string, error) {
+	ids := make([]string, len(s.Stores))
+	for i, st := range s.Stores {
+		id, err := st.findOrMake(ctx, api)
+		if err != nil {
+			return nil, err
+		}
+		ids[i] = id
+	}
+	return ids, nil
+}
+
+// Start queues the script's session for a worker; ids are of its stores. root
+// is where server mounts stores.
+func (s Script) Start(ctx context.Context, server *local.Server, root string, ids []string) (*local.Session, error) {
+	spec := local.SessionSpec{Script: local.Script{Skills: s.Skills, Calls: s.calls(root), End: s.End}}
+	for i, st := range s.Stores {
+		spec.Stores = append(spec.Stores, local.Attachment{Store: ids[i], ReadOnly: st.ReadOnly})
+	}
+	return server.StartSession(ctx, spec)
+}
+
+// findOrMake is the id of the store of that name; a new one has the script's
+// memories.
+func (st Store) findOrMake(ctx context.Context, api *claude.API) (string, error) {
+	all, err := api.Stores(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, there := range all {
+		if there.Name == st.Name {
+			return there.ID, nil
+		}
+	}
+	made, err := api.CreateStore(ctx, st.Name, "")
+	if err != nil {
+		return "", err
+	}
+	for path, text := range st.Memories {
+		if _, err := api.Store(made.ID).Create(ctx, path, []byte(text)); err != nil {
+			return "", fmt.Errorf("store %q: %w", st.Name, err)
+		}
+	}
+	return made.ID, nil
 }
 
 // ErrScript says that a script is not one.
