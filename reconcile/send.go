@@ -206,9 +206,6 @@ func (r *Reconciler) content(a Action) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if store.Hash(text) != a.SHA {
-		return nil, fmt.Errorf("%s: %w", a.Local, replica.ErrMoved)
-	}
 	if err := r.checkRedacted(a.SHA); err != nil {
 		return nil, fmt.Errorf("%s: %w", a.Local, err)
 	}

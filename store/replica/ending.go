@@ -9,8 +9,14 @@ import (
 const keptName = "kept"
 
 // Ending tells those who find the replica in use that it will be given up
-// soon, so that they wait for it (R16).
-func (r *Replica) Ending() error { return r.place.lock.Ending() }
+// soon, so that they wait for it (R16). From then on contents that the store has
+// are no longer put on disk: most often all of it goes.
+func (r *Replica) Ending() error {
+	r.mu.Lock()
+	r.ending = true
+	r.mu.Unlock()
+	return r.place.lock.Ending()
+}
 
 // Keep is Close for a replica that has nothing left to send and stays for a
 // faster next attach only. Leftovers tells it from one that a crash left.
@@ -28,4 +34,15 @@ func (r *Replica) unmarkKept() error {
 		return err
 	}
 	return nil
+}
+
+// releaseAll lets go of the bytes of all files that the store has, which
+// releasing each as it became clean was put off for. r.mu is held.
+func (r *Replica) releaseAll() {
+	r.ending = false
+	for _, b := range r.tree.bases {
+		if n := b.carrier; n != nil && n.content.buf != nil && r.tree.clean(b) {
+			r.release(n, b)
+		}
+	}
 }

@@ -122,6 +122,40 @@ func TestR16_WhatNeverHadAJournalIsSwept(t *testing.T) {
 	assert.Equal(t, "kept", w.read("/a"))
 }
 
+// At the end contents that the store has are not put on disk one by one, but
+// for a replica that stays.
+func TestR16_WhatTheStoreHasGoesToDiskAtTheEndOnlyWhereItStays(t *testing.T) {
+	for name, end := range map[string]func(*world) error{
+		"closed":  func(w *world) error { return w.Close() },
+		"kept":    func(w *world) error { return w.Keep() },
+		"removed": func(w *world) error { return w.Remove() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.base("m1", "/a", "before")
+			ino := w.write("/a", "after")
+			require.NoError(t, w.Ending())
+			b, _ := w.Base("m1")
+			b.VersionID, b.SHA, b.Size = "v2", store.Hash([]byte("after")), 5
+			seq, err := w.BeginSend(Send{Op: OpUpdate, ID: b.ID, SHA: b.SHA, Ino: ino})
+			require.NoError(t, err)
+			require.NoError(t, w.Settle(seq, &Apply{ID: b.ID, Base: &b, Ino: ino}))
+			require.False(t, w.Unsent().Any())
+			assert.False(t, w.objects.Has(b.SHA))
+			assert.Equal(t, "after", w.read("/a"))
+			require.NoError(t, end(w))
+			if name == "removed" {
+				return
+			}
+			w.open()
+			assert.True(t, w.objects.Has(b.SHA))
+			assert.Equal(t, "after", w.read("/a"), "without asking the store")
+			assert.Equal(t, "m1", w.tree.nodes[w.ino("/a")].content.memory, "which has it")
+			assert.False(t, w.Unsent().Any())
+		})
+	}
+}
+
 func TestUnsentNamesEditsAndDeletes(t *testing.T) {
 	w := newWorld(t)
 	w.base("m1", "/clean", "1")

@@ -258,6 +258,7 @@ func (r *Replica) Close() error {
 	for _, n := range r.tree.nodes {
 		n.before = nil // a clean end is no cut-off save
 	}
+	r.releaseAll()
 	r.mu.Unlock()
 	err := r.Checkpoint()
 	return errors.Join(err, r.shut())

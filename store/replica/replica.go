@@ -27,6 +27,7 @@ type Replica struct {
 	mu       sync.RWMutex
 	tree     *tree
 	closed   bool
+	ending   bool // see Ending
 	watchers []func([]Change)
 	payload  []byte                  // of the last commit, for the next
 	brought  map[store.SHA]time.Time // contents whose file is to come, see PutContent

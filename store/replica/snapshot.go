@@ -143,8 +143,8 @@ func (r *Replica) meantEmpty(n *node) bool {
 // release lets go of the bytes of a file that the store has, once they are an
 // object that can be read back.
 func (r *Replica) release(n *node, b *agreed) {
-	if r.closed {
-		return // only looked at
+	if r.closed || r.ending {
+		return // only looked at, or soon over
 	}
 	c := content{sha: b.SHA, hashed: true, size: b.Size, memory: b.ID, version: b.VersionID}
 	if n.content.buf != nil {
