@@ -82,6 +82,23 @@ func TestR8_RegretBeforeThePassSendsNothing(t *testing.T) {
 	require.Len(t, w.memories(), 20)
 }
 
+// A create for which the store has no room until held deletes go says so.
+func TestR8_ACreateThatWaitsForHeldDeletesSaysSo(t *testing.T) {
+	w := storeOf(t, 20)
+	w.policy.MaxMemories = 20
+	w.unlinkRange(0, 12)
+	w.write("/new", "needs room")
+	r := w.plan()
+	require.Len(t, r.Held, 1)
+	require.Equal(t, Full, r.Held[0].Hold)
+	require.Contains(t, r.Held[0].Reason, "held by the mass-delete guard")
+	w.run()
+	w.policy.AllowDeletes = true
+	w.run()
+	w.requireSettled()
+	require.Len(t, w.memories(), 9)
+}
+
 func TestR8_ImpliedDeletesAreNotCounted(t *testing.T) {
 	w := newWorld(t)
 	for i := range 12 {

@@ -1,6 +1,10 @@
 package reconcile
 
-import "memfs/store/replica"
+import (
+	"slices"
+
+	"memfs/store/replica"
+)
 
 // limitCreates holds the creates that the store has no room for (R11). They are
 // taken in the order of the last writes.
@@ -10,6 +14,7 @@ func (p *planner) limitCreates() {
 		return
 	}
 	room, leaving, probe := limit-p.in.View.Len(), false, p.in.Policy.Probe
+	guarded := slices.ContainsFunc(p.units, func(u *unit) bool { return u.hold == Guarded })
 	for _, u := range p.inOrder() {
 		switch {
 		case u.hold != free:
@@ -21,6 +26,9 @@ func (p *planner) limitCreates() {
 			probe = false
 		case u.step == create:
 			p.holdFull(u)
+			if guarded {
+				u.blocker = "deletes that would make room are " + Guarded.String()
+			}
 			p.res.Again = p.res.Again || leaving
 		}
 	}
