@@ -21,8 +21,8 @@ build: ## ./memfs, a static binary
 test: ## every test, with the race detector
 	$(GO) test -race ./...
 
-demo: build ## two stores mounted, edited, synced and unmounted, with no key: about 20 lines
-	@MEMFS=./memfs sh integration/demo.sh
+demo: build ## an agent's session through the real worker, with no key: about 20 lines
+	@./memfs rehearse integration/demo.yaml --log-level error
 
 bench: bench-fs bench-sync ## every benchmark
 

@@ -3,6 +3,7 @@ package worker_test
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -45,7 +46,7 @@ func TestRehearse(t *testing.T) {
 		for _, line := range []string{
 			"1. bash cat /mnt/memory/my-notes/todo.md\n   | buy milk\n",
 			"3. write /mnt/memory/handbook/rule.md\n   | error: write: /mnt/memory/handbook/rule.md is inside read-only directory /mnt/memory/handbook\n",
-			"store \"My Notes\": 3 memories\n", "   renamed /old.md -> /kept.md (4 bytes)\n", "   updated /todo.md (10 bytes)\n",
+			"store \"My Notes\": 3 memories\n", "   renamed /old.md -> /kept.md (4 bytes, same id)\n", "   updated /todo.md (10 bytes)\n",
 			"   created /new.md (4 bytes)\n", "   deleted /gone.md\n", "store \"handbook\": 1 memory\n   unchanged\n",
 		} {
 			assert.Contains(t, out, line)
@@ -55,6 +56,31 @@ func TestRehearse(t *testing.T) {
 	require.NoError(t, err)
 	for _, entry := range left {
 		assert.NotContains(t, entry.Name(), "rehearsal")
+	}
+}
+
+// The demo prints what the README shows, as root and as an ordinary user.
+func TestDemo(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	require.NoError(t, err)
+	_, shown, found := strings.Cut(string(readme), "$ make -s demo\n")
+	require.True(t, found)
+	shown, _, _ = strings.Cut(shown, "```")
+	script, err := os.ReadFile("../demo.yaml")
+	require.NoError(t, err)
+	for name, command := range map[string]func(*host, ...string) *exec.Cmd{"as it is": (*host).command, "nobody": (*host).asNobody} {
+		t.Run(name, func(t *testing.T) {
+			h := newHost(t, local.Options{})
+			if name == "nobody" {
+				h.ownedByNobody()
+			}
+			c := command(h, "rehearse", "-", "--log-level", "error")
+			c.Stdin = strings.NewReader(string(script))
+			c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + h.dir, "TMPDIR=" + h.dir, "GORACE=atexit_sleep_ms=0"}
+			code, out := exitCode(c)
+			assert.Equal(t, 0, code, out)
+			assert.Equal(t, shown, out)
+		})
 	}
 }
 

@@ -117,7 +117,7 @@ func (r Report) String() string {
 func (c Change) String() string {
 	switch {
 	case c.From != "":
-		return fmt.Sprintf("%s %s -> %s (%d bytes)", c.What, c.From, c.Path, c.Size)
+		return fmt.Sprintf("%s %s -> %s (%d bytes, same id)", c.What, c.From, c.Path, c.Size)
 	case c.What == "deleted":
 		return c.What + " " + c.Path
 	default:
