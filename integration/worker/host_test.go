@@ -96,6 +96,17 @@ func (h *host) put(id, path, text string) {
 	require.NoError(h.t, err, path)
 }
 
+// change gives the memory at path another text, as somebody else.
+func (h *host) change(at local.Attachment, path, text string) {
+	h.t.Helper()
+	page, err := h.api.Store(at.Store).List(h.t.Context(), store.ListQuery{})
+	require.NoError(h.t, err)
+	i := slices.IndexFunc(page.Memories, func(m store.Memory) bool { return m.Path == path })
+	require.GreaterOrEqual(h.t, i, 0, path)
+	_, err = h.api.Store(at.Store).Update(h.t.Context(), page.Memories[i].ID, store.Update{Content: ptr([]byte(text)), Expect: page.Memories[i].SHA})
+	require.NoError(h.t, err)
+}
+
 // contents are what a store holds.
 func (h *host) contents(at local.Attachment) map[string]string {
 	h.t.Helper()

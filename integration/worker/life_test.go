@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -233,21 +234,52 @@ func TestLeftoversAreKilled(t *testing.T) {
 	assert.Equal(t, 1, code, out)
 }
 
+// Fifty sessions in a row leave no mount, process, directory, file, descriptor
+// or goroutine.
 func TestManySessionsLeaveNothing(t *testing.T) {
 	h := newHost(t, local.Options{})
 	notes := h.store("notes", nil)
-	w := h.poll()
-	const sessions = 50
+	require.NoError(t, os.Mkdir(h.path("tmp"), 0o1777))
+	c := h.command("worker", "poll", "--workdir", h.path("work"), "--sync-interval=1", "--metrics-addr=0")
+	c.Env = append(c.Env, "TMPDIR="+h.path("tmp"))
+	w := h.run(c)
+	const sessions, settled = 50, 5
+	goroutines := 0
 	for i := range sessions {
-		x := h.session([]local.Attachment{notes}, write(h.at("notes", fmt.Sprint(i)+".md"), fmt.Sprint(i)))
+		x := h.start(local.SessionSpec{Stores: []local.Attachment{notes}, Script: local.Script{
+			Skills: []local.Skill{sums}, Calls: []local.ToolCall{write(h.at("notes", fmt.Sprint(i)+".md"), fmt.Sprint(i))},
+		}})
 		h.stopped(x)
 		require.NoDirExists(t, h.at("notes"))
+		if i == settled {
+			require.Eventually(t, func() bool { return len(processes()) == 1 }, time.Minute, 10*time.Millisecond)
+			goroutines = w.goroutines()
+		}
 	}
+	require.Eventually(t, func() bool { return len(processes()) == 1 }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return w.goroutines() <= goroutines }, time.Minute, 100*time.Millisecond, "more goroutines than the %d after %d sessions", goroutines, settled)
+	h.nothingMounted()
 	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", w.command.Process.Pid))
 	require.NoError(t, err)
 	assert.Less(t, len(open), 20)
-	assert.Len(t, processes(), 1)
 	assert.Equal(t, 0, w.end())
 	assert.Len(t, h.contents(notes), sessions)
 	assert.Equal(t, []string{h.path("state", "mountpoints", "lock")}, h.stateFiles())
+	for _, dir := range []string{"tmp", "run", "work/skills"} {
+		left, err := os.ReadDir(h.path(dir))
+		require.NoError(t, err)
+		assert.Empty(t, left, dir)
+	}
+}
+
+// goroutines is how many the poller has.
+func (w *worker) goroutines() int {
+	w.h.t.Helper()
+	_, text := w.ask("/metrics")
+	_, text, found := strings.Cut(text, "\ngo_goroutines ")
+	require.True(w.h.t, found)
+	text, _, _ = strings.Cut(text, "\n")
+	n, err := strconv.Atoi(text)
+	require.NoError(w.h.t, err)
+	return n
 }

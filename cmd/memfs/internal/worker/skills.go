@@ -15,12 +15,12 @@ import (
 // skills downloads the skills of a session's agent into a directory of their
 // own, from which the tools take them; remove removes it. A skill that cannot
 // be had is left out.
-func (s *serving) skills(ctx context.Context, session *anthropic.BetaManagedAgentsSession) (dir string, remove func(), err error) {
+func (s *serving) skills(ctx context.Context, session *anthropic.BetaManagedAgentsSession) (skills string, remove func(), err error) {
 	remove = func() {}
 	if len(session.Agent.Skills) == 0 {
 		return "", remove, nil
 	}
-	dir, err = os.MkdirTemp("", "memfs-skills-")
+	dir, err := os.MkdirTemp("", "memfs-skills-")
 	if err != nil {
 		return "", remove, err
 	}
@@ -29,7 +29,7 @@ func (s *serving) skills(ctx context.Context, session *anthropic.BetaManagedAgen
 			s.log.Warn("skill cleanup failed", zap.String("code", "skills_left"), zap.Error(err))
 		}
 	}
-	slog.SetDefault(sdkLog(s.log)) // the SDK takes no other for this
+	slog.SetDefault(sdkLog(s.c.Log.With(zap.String("work_id", s.item.ID)))) // the SDK takes no other for this, and adds the session
 	env := agenttoolset.AgentToolContext{Workdir: dir}
 	if err := env.SetupSkillsFromSession(ctx, s.sdk, session); err != nil {
 		return "", remove, err
