@@ -1,7 +1,8 @@
 package reconcile
 
 import (
-	"path"
+	"slices"
+	"strings"
 
 	"memfs/store"
 	"memfs/store/replica"
@@ -135,7 +136,7 @@ func (p *planner) localPaths() paths {
 			continue
 		}
 		set.files[u.local.Path] = true
-		for dir := path.Dir(u.local.Path); dir != "/"; dir = path.Dir(dir) {
+		for _, dir := range above(u.local.Path) {
 			set.dirs[dir] = true
 		}
 	}
@@ -147,19 +148,15 @@ func (s paths) overlaps(at string) bool {
 	if s.files[at] || s.dirs[at] {
 		return true
 	}
-	for dir := path.Dir(at); dir != "/"; dir = path.Dir(dir) {
-		if s.files[dir] {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(above(at), func(dir string) bool { return s.files[dir] })
 }
 
-// above yields the directories that a path lies in, without the root.
+// above returns the directories that a path lies in, the nearest first, without
+// the root. It ends on any text: a server may say what is no path at all.
 func above(at string) []string {
 	var dirs []string
-	for dir := path.Dir(at); dir != "/"; dir = path.Dir(dir) {
-		dirs = append(dirs, dir)
+	for i := strings.LastIndexByte(at, '/'); i > 0; i = strings.LastIndexByte(at[:i], '/') {
+		dirs = append(dirs, at[:i])
 	}
 	return dirs
 }

@@ -307,6 +307,27 @@ func (s stuckPages) Versions(ctx context.Context, q store.VersionQuery) (store.V
 	return store.VersionPage{Versions: []store.Version{{ID: fmt.Sprint(time.Now().UnixNano()), MemoryID: "m", Path: "/m"}}, Next: "same"}, nil
 }
 
+// A server can say what no store may hold: none of it hangs a pass, hides
+// another memory or makes the view doubt itself.
+func TestR12_IllegalPathsAreInNobodysWay(t *testing.T) {
+	v := NewView()
+	m := func(id, path string) store.Memory { return store.Memory{ID: id, Path: path, VersionID: id} }
+	require.True(t, v.Put(m("a", "/a")))
+	illegal := []string{"", "/", "rel", "tmp/rel", "./x", "../x", "//tmp/x", "/a//b", "/a/", "/./a", "/a/../b", "/a/\x00", "/" + strings.Repeat("x/", 30)}
+	for i, p := range illegal {
+		require.True(t, v.Put(m(fmt.Sprint("evil", i), p)), "%q", p)
+	}
+	require.Equal(t, len(illegal), v.Hidden())
+	require.Empty(t, v.Below("/a"))
+	for i := range illegal {
+		v.Gone(fmt.Sprint("evil", i))
+	}
+	require.Zero(t, v.Hidden())
+	id, found := v.At("/a")
+	require.True(t, found)
+	require.Equal(t, "a", id)
+}
+
 func TestView(t *testing.T) {
 	v := NewView()
 	m := func(id, path string) store.Memory { return store.Memory{ID: id, Path: path, VersionID: id + path} }

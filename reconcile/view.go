@@ -1,7 +1,6 @@
 package reconcile
 
 import (
-	"path"
 	"strings"
 	"sync"
 
@@ -48,21 +47,31 @@ func (v *View) Put(memories ...store.Memory) bool {
 	sound := true
 	for _, m := range memories {
 		m.Content = nil
-		if _, taken := v.byPath[m.Path]; taken || v.below[m.Path] > 0 {
-			sound = false
-		}
-		for _, dir := range above(m.Path) {
-			if _, file := v.byPath[dir]; file {
-				sound = false
-			}
-			v.below[dir]++
-		}
-		v.byID[m.ID], v.byPath[m.Path] = m, m.ID
+		v.byID[m.ID] = m
 		v.pending[m.ID] = struct{}{}
 		if !Mappable(m.Path) {
 			v.hidden++
 		}
+		sound = v.place(m) && sound
 	}
+	return sound
+}
+
+// place notes which path a memory has, and reports whether no other has it, and
+// none is above or below it. What is no legal path is in nobody's way.
+func (v *View) place(m store.Memory) bool {
+	if store.CheckPath(m.Path) != nil {
+		return true
+	}
+	_, taken := v.byPath[m.Path]
+	sound := !taken && v.below[m.Path] == 0
+	for _, dir := range above(m.Path) {
+		if _, file := v.byPath[dir]; file {
+			sound = false
+		}
+		v.below[dir]++
+	}
+	v.byPath[m.Path] = m.ID
 	return sound
 }
 
@@ -82,16 +91,19 @@ func (v *View) remove(id string) {
 		return
 	}
 	delete(v.byID, id)
+	if !Mappable(m.Path) {
+		v.hidden--
+	}
+	if store.CheckPath(m.Path) != nil {
+		return
+	}
 	if v.byPath[m.Path] == id {
 		delete(v.byPath, m.Path)
 	}
-	for dir := path.Dir(m.Path); dir != "/"; dir = path.Dir(dir) {
+	for _, dir := range above(m.Path) {
 		if v.below[dir]--; v.below[dir] == 0 {
 			delete(v.below, dir)
 		}
-	}
-	if !Mappable(m.Path) {
-		v.hidden--
 	}
 }
 
