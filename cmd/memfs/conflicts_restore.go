@@ -63,7 +63,7 @@ func (l *losers) restore(ctx context.Context, all []loser, word string) error {
 // putBack writes a text forward and says where: through a mount that is sent,
 // else to the store.
 func (l *losers) putBack(ctx context.Context, e loser, text []byte) (where string, err error) {
-	mounts, err := mounted.Of(e.StoreID)
+	mounts, err := e.mounts()
 	if err != nil {
 		return "", err
 	}

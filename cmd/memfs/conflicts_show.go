@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
@@ -78,7 +79,7 @@ func (l *losers) text(all []loser, word string) (loser, []byte, error) {
 
 // present is what stands at a text's path now: in a mount, else in the store.
 func (l *losers) present(ctx context.Context, e loser) (side, error) {
-	mounts, err := mounted.Of(e.StoreID)
+	mounts, err := e.mounts()
 	if err != nil {
 		return side{}, err
 	}
@@ -110,6 +111,13 @@ func (l *losers) present(ctx context.Context, e loser) (side, error) {
 	default:
 		return side{e.Path + " (in the store)", m.Content}, nil
 	}
+}
+
+// mounts are those of the store that the text lost against. A store of the same
+// id at another endpoint is not meant.
+func (e loser) mounts() ([]mounted.Mount, error) {
+	all, err := mounted.Of(e.StoreID)
+	return slices.DeleteFunc(all, func(m mounted.Mount) bool { return !e.area.Is(m.Status.Area) }), err
 }
 
 // store is the store that a text lost against. Another API with a store of the

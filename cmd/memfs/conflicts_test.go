@@ -3,6 +3,7 @@ package main_test
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -139,6 +140,24 @@ func TestR7_ConflictsAreListedShownAndRestoredInTheMount(t *testing.T) {
 	m, err := n.client.Get(t.Context(), e.MemoryID)
 	require.NoError(t, err)
 	assert.Equal(t, "mine\n", string(m.Content), "an ordinary edit of the same memory")
+}
+
+// A store of the same id at another endpoint is another store, though it is
+// mounted and the text's is not.
+func TestR7_ATextIsNotRestoredToAnotherEndpointsStore(t *testing.T) {
+	n := newNotes(t)
+	n.mount()
+	n.conflict("/a.md", "mine\n")
+	n.must("unmount", n.mnt)
+	// Not by this process: closing a database file ends SQLite's locks on it.
+	require.NoError(t, exec.Command("cp", "-r", n.path("stores"), n.path("elsewhere")).Run())
+	other := n.with("MEMFS_LOCAL="+n.path("elsewhere"), "MEMFS_STATE_DIR="+n.path("other-state"))
+	other.must("mount", n.id+":"+n.mnt, "--daemon")
+	e := n.losers()[0]
+	assert.Contains(t, n.must("conflicts", "show", e.ID, "--diff"), "--- /a.md (in the store)\n")
+	assert.Equal(t, e.ID+"  restored to the store\n", n.must("conflicts", "restore", e.ID))
+	assert.Equal(t, "theirs\n", n.read("/a.md"))
+	assert.Equal(t, map[string]string{"/a.md": "mine\n"}, n.memories(n.client))
 }
 
 func TestR7_ConflictsAreRestoredInTheStoreWithoutAMount(t *testing.T) {

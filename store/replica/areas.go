@@ -17,7 +17,11 @@ type ConflictArea struct {
 }
 
 // Of reports whether the area is that of a store at an endpoint.
-func (a ConflictArea) Of(endpoint, storeID string) bool { return a.key == digest(endpoint, storeID) }
+func (a ConflictArea) Of(endpoint, storeID string) bool { return a.Is(digest(endpoint, storeID)) }
+
+// Is reports whether the area is that of the store whose replica has this
+// Status.Area.
+func (a ConflictArea) Is(area string) bool { return a.key == area }
 
 // ConflictAreas opens every conflict area that lies in a state directory,
 // whether its store is attached or not; close closes them, and removes those

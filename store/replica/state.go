@@ -54,7 +54,10 @@ type Status struct {
 	StoreName string `json:"store_name"`
 	MountPath string `json:"path"`
 	ReadOnly  bool   `json:"read_only"`
-	MarkerOK  bool   `json:"marker_ok"`
+	// Area tells this store at this endpoint from others with the same id
+	// (ConflictArea.Is).
+	Area     string `json:"area"`
+	MarkerOK bool   `json:"marker_ok"`
 
 	Memories int `json:"memories"`
 	Clean    int `json:"clean"`

@@ -92,7 +92,7 @@ func (r *Replica) Status() Status {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t := r.tree
-	s := Status{StoreID: r.o.Store.ID, StoreName: r.o.Store.Name, MountPath: r.o.MountPath, ReadOnly: r.o.ReadOnly,
+	s := Status{StoreID: r.o.Store.ID, StoreName: r.o.Store.Name, MountPath: r.o.MountPath, ReadOnly: r.o.ReadOnly, Area: r.o.area(),
 		MarkerOK: r.markerOK(), Strays: len(t.strays), Sending: len(t.sends), Conflicts: len(kept),
 		ScratchBytes: t.scratchBytes}
 	if r.journal != nil { // not so under Look
