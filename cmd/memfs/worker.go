@@ -326,7 +326,7 @@ func (a *app) workerToolsCommand() *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			code, err := toolbox.Main()
 			if err == nil && code != 0 {
-				err = exitcode.Errorf(code, "the tools ended with code %d", code)
+				err = exitcode.With(code, errors.New("")) // who asked for tools says what it means
 			}
 			return err
 		},

@@ -25,7 +25,7 @@ func (s *workerSettings) chooseToolsUser(workdir string) error {
 	}
 	owner, root, err := toolbox.Owner(workdir)
 	if err == nil && root {
-		err = fmt.Errorf("tools run as the owner of the working directory, and root only where that is asked for: %s is root's; give it to another user (chown 1000:1000), name one with --tools-user, or --tools-user=root", workdir)
+		err = fmt.Errorf("tools run as the owner of the working directory, and root only where that is asked for: %s is root's. Give it to who is to run them (chown 1000:1000 %s), or name somebody with --tools-user; --tools-user=root means root without capabilities", workdir, workdir)
 	}
 	s.toolsUser = owner
 	return exitcode.With(exitcode.Usage, err)

@@ -4,7 +4,9 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -78,4 +80,23 @@ func TestSkillsAreTheSessions(t *testing.T) {
 	h.finish(first)
 	h.finish(second)
 	assert.Equal(t, 0, w.end())
+}
+
+// What a killed session had in the working directory does not meet the next
+// one: its tools clean up when their worker dies, also during a call.
+func TestSkillsGoWithAKilledSession(t *testing.T) {
+	h := newHost(t, local.Options{})
+	x := h.start(local.SessionSpec{Script: local.Script{Skills: []local.Skill{sums}, Calls: []local.ToolCall{bash("ls skills; yes | head -n 1"), bash("sleep 1000")}}})
+	w := h.poll("--log-format=json")
+	require.NoError(t, x.WaitWork(h.within(), "active"))
+	require.Eventually(t, func() bool { return strings.Count(w.log.String(), "executing tool") == 2 }, time.Minute, 10*time.Millisecond)
+	require.DirExists(t, h.path("work", "skills", "sums"))
+	require.NoError(t, syscall.Kill(w.serving(), syscall.SIGKILL))
+	require.Eventually(t, func() bool { return len(processes()) == 1 }, time.Minute, 10*time.Millisecond)
+	assert.NoDirExists(t, h.path("work", "skills", "sums"))
+	assert.Equal(t, []string{"sums\ny"}, texts(x))
+	assert.Equal(t, 0, w.end())
+	for line := range strings.Lines(w.log.String()) {
+		assert.True(t, strings.HasPrefix(line, "{"), line)
+	}
 }

@@ -1,6 +1,11 @@
 package toolbox
 
-import "os"
+import (
+	"os"
+	"os/signal"
+
+	"golang.org/x/sys/unix"
+)
 
 // Main is the program of the child, between its standard input and output. It
 // returns the exit code.
@@ -8,6 +13,10 @@ func Main() (int, error) {
 	if text, ok := os.LookupEnv(initVariable); ok {
 		return initialize(text)
 	}
+	// A worker that died reads no answer. That must not end this process before
+	// it has ended its tools and cleaned up; ignored, the signal would be for
+	// the tools' own processes too.
+	signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE)
 	if err := Serve(os.Stdin, os.Stdout); err != nil {
 		return 1, err
 	}
