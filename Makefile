@@ -10,7 +10,7 @@ VERSION       ?= $(shell git describe --tags --always --dirty 2>/dev/null || ech
 CASES ?= ../shared/cases
 
 .DEFAULT_GOAL := help
-.PHONY: help build test demo bench bench-fs bench-sync crash fuzz lint notice ci conformance clean
+.PHONY: help build test demo bench crash fuzz lint notice ci conformance clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,15 +24,9 @@ test: ## every test, with the race detector
 demo: build ## an agent's session through the real worker, with no key: about 20 lines
 	@./memfs rehearse integration/demo.yaml --log-level error
 
-bench: bench-fs bench-sync ## every benchmark
-
-BENCH_FS ?= -rounds 11
-bench-fs: ## a mount against ext4, one table; BENCH_FS has flags ("-h" lists them)
-	$(GO) run ./integration/benchfs $(BENCH_FS)
-
-BENCH_SYNC ?=
-bench-sync: ## memfs against the official SDK's own memory sync; BENCH_SYNC has flags
-	$(GO) run ./integration/benchsync $(BENCH_SYNC)
+BENCH ?=
+bench: build ## memfs beside ext4, the official SDK and rclone: one table, about ten minutes; BENCH has flags ("-h" lists them)
+	$(GO) run ./integration/bench -memfs ./memfs $(BENCH)
 
 ROUNDS ?= 1000
 crash: ## kill memfs at random, ROUNDS (1000) times, and compare what is left

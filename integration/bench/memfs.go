@@ -6,8 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"runtime/pprof"
 	"time"
 
 	"go.uber.org/zap"
@@ -18,23 +16,9 @@ import (
 )
 
 // never is an interval at which there are no passes but those ordered.
-const never = time.Hour
-
-// profileEnv is the variable that names a file for a CPU profile of the process.
-const profileEnv = "BENCHSYNC_PROFILE"
+const never = 24 * time.Hour
 
 func memfsMain() error {
-	if path := os.Getenv(profileEnv); path != "" {
-		f, err := os.Create(path)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = f.Close() }()
-		if err := pprof.StartCPUProfile(f); err != nil {
-			return err
-		}
-		defer pprof.StopCPUProfile()
-	}
 	return peerMain(func(c peerConfig) (peer, func() error, error) {
 		api, err := claude.New(claude.Config{BaseURL: c.URL, Credential: credential})
 		if err != nil {
@@ -45,7 +29,7 @@ func memfsMain() error {
 	})
 }
 
-// memfsPeer is a mount.
+// memfsPeer is a process that mounts.
 type memfsPeer struct {
 	config  peerConfig
 	api     *claude.API
@@ -58,10 +42,14 @@ func (m *memfsPeer) attach() error {
 	if err != nil {
 		return err
 	}
+	var stores []memfs.Store
+	for _, s := range m.config.Stores {
+		stores = append(stores, memfs.Store{Client: m.api.Store(s.Info.ID), Info: s.Info, Path: s.Path})
+	}
 	m.session, err = memfs.Attach(context.Background(), memfs.Options{
-		StateDir: m.config.State, Endpoint: m.config.URL, Log: log,
+		StateDir: m.config.State, Endpoint: m.config.URL, KeepCache: m.config.Keep, Log: log,
 		Sync: reconcile.Options{Interval: never, NoHydrate: !m.config.Hydrate, AllowMassDelete: true},
-	}, []memfs.Store{{Client: m.api.Store(m.config.Store.ID), Info: m.config.Store, Path: m.config.Path}})
+	}, stores)
 	return err
 }
 
@@ -74,10 +62,17 @@ func (m *memfsPeer) pass() error {
 
 // await looks rarely: a look at the state costs a look at every file.
 func (m *memfsPeer) await() error {
-	for m.session.Status()[0].Remote > 0 {
+	for m.unfetched() > 0 {
 		time.Sleep(50 * time.Millisecond)
 	}
 	return nil
+}
+
+func (m *memfsPeer) unfetched() (n int) {
+	for _, s := range m.session.Status() {
+		n += s.Remote
+	}
+	return n
 }
 
 func (m *memfsPeer) end() error {

@@ -4,21 +4,27 @@ package main
 
 import (
 	"context"
+	"io"
 	"log/slog" //nolint:depguard // what the SDK logs with
 	"os"
 	"time"
 
+	"encoding/json"
+
 	"github.com/anthropics/anthropic-sdk-go/v2"                  //nolint:depguard // the official sync is what is measured
 	"github.com/anthropics/anthropic-sdk-go/v2/lib/environments" //nolint:depguard // the same
 	"github.com/anthropics/anthropic-sdk-go/v2/option"           //nolint:depguard // the same
+
+	"memfs/store/local"
 )
+
+var officialLog = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 
 func officialMain() error {
 	return peerMain(func(c peerConfig) (peer, func() error, error) {
 		client := anthropic.NewClient(option.WithBaseURL(c.URL), option.WithAPIKey(credential))
 		stores, err := environments.NewSessionMemoryStores(client, environments.SessionMemoryStoresOptions{
-			Workdir: c.State, SyncInterval: environments.MinMemorySyncInterval,
-			Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
+			Workdir: c.State, SyncInterval: environments.MinMemorySyncInterval, Logger: officialLog,
 		})
 		if err != nil {
 			return nil, nil, err
@@ -40,6 +46,7 @@ type officialPeer struct {
 
 func (o *officialPeer) synced() { o.last = time.Now() }
 
+// due: the official sync does nothing within its least interval.
 func (o *officialPeer) due() { time.Sleep(time.Until(o.last.Add(environments.MinMemorySyncInterval))) }
 
 func (o *officialPeer) pass() error {
@@ -54,4 +61,36 @@ func (o *officialPeer) await() error { return nil }
 func (o *officialPeer) end() error {
 	o.stores.Cleanup(true)
 	return nil
+}
+
+// officialWorker is the argument that starts the SDK's whole worker.
+const officialWorker = "official-worker"
+
+// officialWorkerConfig says whom it serves.
+type officialWorkerConfig struct{ URL, Key, Workdir string }
+
+// officialWorkerMain serves until its input ends.
+func officialWorkerMain() error {
+	in := json.NewDecoder(os.Stdin)
+	var c officialWorkerConfig
+	if err := in.Decode(&c); err != nil {
+		return err
+	}
+	client := anthropic.NewClient(option.WithBaseURL(c.URL), option.WithAPIKey(credential))
+	w := environments.NewEnvironmentWorker(client, environments.EnvironmentWorkerOptions{
+		EnvironmentID: local.DefaultEnvironment, EnvironmentKey: c.Key, Workdir: c.Workdir, Logger: officialLog,
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- w.Run(ctx) }()
+	if err := json.NewEncoder(os.Stdout).Encode(struct{}{}); err != nil {
+		return err
+	}
+	_, err := io.Copy(io.Discard, os.Stdin) // until there is no more
+	cancel()
+	if ran := <-ended; err == nil {
+		err = ran
+	}
+	return err
 }

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
+	"runtime/pprof"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -15,23 +17,31 @@ import (
 	"memfs/store"
 )
 
+// attached is a store and where it is to be.
+type attached struct {
+	Info store.Info
+	Path string
+}
+
 // peerConfig says what a peer attaches.
 type peerConfig struct {
 	URL     string
-	Store   store.Info
-	Session string // that has the store at Path
-	Path    string
+	Stores  []attached
+	Session string // that has the stores at their paths
 	State   string // a directory for the peer's own use
 	Hydrate bool   // bring all contents here in the background
+	Keep    bool   // contents stay for the next attach
+	Profile string // file for a CPU profile of the whole process
 }
 
 // peerOrder has a peer do something.
-type peerOrder struct{ Do string }
+type peerOrder struct{ Do, File string }
 
 const (
 	doPass  = "pass"  // bring mount and store together, once it may
 	doUsage = "usage" // nothing, but say what was spent
 	doAwait = "await" // wait until all contents are here
+	doHeap  = "heap"  // write what is in memory to File
 	doEnd   = "end"   // end the session as a worker does
 )
 
@@ -54,6 +64,17 @@ func peerMain(attach func(peerConfig) (peer, func() error, error)) error {
 	if err := in.Decode(&c); err != nil {
 		return err
 	}
+	if c.Profile != "" {
+		f, err := os.Create(c.Profile)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = f.Close() }()
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
+	}
 	p, ready, err := attach(c)
 	if err != nil {
 		return err
@@ -75,6 +96,8 @@ func peerMain(attach func(peerConfig) (peer, func() error, error)) error {
 			return timed(func() error { return nil })
 		case doAwait:
 			return timed(p.await)
+		case doHeap:
+			return timed(func() error { return writeHeap(o.File) })
 		case doEnd:
 			ended = true
 			return timed(p.end)
@@ -98,4 +121,13 @@ func timed(f func() error) (spent, error) {
 		return spent{}, err
 	}
 	return spent{took, time.Duration(usage.Utime.Nano() + usage.Stime.Nano())}, nil
+}
+
+func writeHeap(path string) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	runtime.GC()
+	return errors.Join(pprof.WriteHeapProfile(f), f.Close())
 }

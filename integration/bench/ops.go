@@ -26,6 +26,9 @@ type operation struct {
 	prepare, clean func(p *place) error
 }
 
+// usual is what the targets are about.
+var usual = shape{count: 2000, dirs: 50, size: fileSize}
+
 const (
 	newFiles   = 200 // created in a round
 	syncFiles  = 20
@@ -39,11 +42,11 @@ const (
 )
 
 var operations = []operation{
-	{name: "stat", warm: true, target: 1.2, run: each(usual.files, func(p *place, i int) error {
+	{name: "stat", warm: true, target: 1.2, run: each(usual.count, func(p *place, i int) error {
 		var st unix.Stat_t
 		return unix.Lstat(p.files[i], &st)
 	})},
-	{name: "open+read+close", warm: true, target: 1.3, run: each(usual.files, func(p *place, i int) error {
+	{name: "open+read+close", warm: true, target: 1.3, run: each(usual.count, func(p *place, i int) error {
 		return p.read(p.files[i], usual.size)
 	})},
 	{name: "readdir, a directory", warm: true, target: 3, run: each(4*usual.dirs, func(p *place, i int) error {
@@ -114,7 +117,7 @@ func program(name string, args ...string) func(*place) (int, error) {
 		if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && name == "grep" && exit.ExitCode() == 1 {
 			err = nil // it found nothing
 		}
-		return usual.files, err
+		return usual.count, err
 	}
 }
 

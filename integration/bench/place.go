@@ -3,15 +3,11 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"time"
-
-	"memfs/store"
 )
 
 // place is one filesystem with the files in it.
@@ -25,18 +21,11 @@ type place struct {
 	text, largeText, buf []byte
 }
 
-// The names of the filesystems.
-const (
-	onMemfs     = "memfs"
-	onExt4      = "ext4"
-	onJournaled = "ext4 with a journal"
-)
-
 func newPlace(name, root string) *place {
-	p := &place{name: name, root: root, text: text(1<<32, usual.size), largeText: text(1<<33, largeSize),
+	p := &place{name: name, root: root, text: text(1<<32, 0, usual.size), largeText: text(1<<33, 0, largeSize),
 		buf: make([]byte, 2*largeSize), large: filepath.Join(root, "large.md")}
-	for i := range usual.files {
-		p.files = append(p.files, filepath.Join(root, usual.name(i)))
+	for i := range usual.count {
+		p.files = append(p.files, filepath.Join(root, usual.path(i)))
 	}
 	for i := range usual.dirs {
 		p.dirs = append(p.dirs, filepath.Dir(p.files[i]))
@@ -52,31 +41,6 @@ func (p *place) fill() error {
 	return usual.write(p.root)
 }
 
-// never is an interval in which no pass comes while something is measured.
-const never = 24 * time.Hour
-
-// memfs mounts a new store with the files, all contents fetched.
-func (b *bench) memfs(ctx context.Context) (*place, *mounted, error) {
-	dir, err := b.newDir("store")
-	if err != nil {
-		return nil, nil, err
-	}
-	remote, err := b.serve(dir, 0)
-	if err != nil {
-		return nil, nil, err
-	}
-	info, err := remote.seed(ctx, usual)
-	if err != nil {
-		return nil, nil, err
-	}
-	m, err := b.mount(mountConfig{URL: remote.url, Store: info, Interval: never, Hydrate: true}, 1)
-	if err != nil {
-		return nil, nil, err
-	}
-	b.after(m.End)
-	return newPlace(onMemfs, m.path), m, m.await()
-}
-
 // ext4 is the given directory.
 func (b *bench) ext4() (*place, error) {
 	dir, err := b.newDir("ext4")
@@ -84,13 +48,27 @@ func (b *bench) ext4() (*place, error) {
 		return nil, err
 	}
 	b.report.note("ext4: %s", mountOptions(dir))
-	p := newPlace(onExt4, filepath.Join(dir, "files")) // as deep as a mount: each name of a path counts
+	p := newPlace(plain, filepath.Join(dir, "files")) // as deep as a mount: each name of a path counts
 	return p, p.fill()
 }
 
-// journaled is a new ext4 in a loop file; nil without an error where it cannot
+// rclonePlace is a mount of rclone's that sends nothing while it is measured; nil
+// where there is none.
+func (b *bench) rclonePlace() (*place, error) {
+	if !b.haveRclone() {
+		return nil, nil
+	}
+	r, err := b.startRclone(usual, 0, never)
+	if err != nil {
+		return nil, err
+	}
+	b.after(r.close)
+	return newPlace(rcloned, r.path), nil
+}
+
+// loopPlace is a new ext4 in a loop file; nil without an error where it cannot
 // be had, which the report says.
-func (b *bench) journaled() (*place, *loop, error) {
+func (b *bench) loopPlace() (*place, *loop, error) {
 	dir, err := b.newDir("loop")
 	if err != nil {
 		return nil, nil, err
@@ -101,7 +79,7 @@ func (b *bench) journaled() (*place, *loop, error) {
 		return nil, nil, nil
 	}
 	b.after(l.unmount)
-	p := newPlace(onJournaled, filepath.Join(l.path, "files"))
+	p := newPlace(journaled, filepath.Join(l.path, "files"))
 	return p, l, p.fill()
 }
 
@@ -134,9 +112,4 @@ func shell(command ...string) error {
 		return fmt.Errorf("%s: %w: %s", command[0], err, strings.TrimSpace(string(said)))
 	}
 	return nil
-}
-
-// coldMount is the mount of a store whose contents are kept between mounts.
-func (b *bench) coldMount(url string, info store.Info, state string, hydrate bool) (*mounted, error) {
-	return b.mount(mountConfig{URL: url, Store: info, StateDir: state, Interval: never, Hydrate: hydrate, Keep: hydrate}, 1)
 }
