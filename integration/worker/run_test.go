@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/creack/pty"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -105,6 +106,20 @@ func TestRunExitCodes(t *testing.T) {
 	require.NoError(t, os.RemoveAll(h.mounts))
 }
 
+// An item is never read from a terminal, where nobody would know what to type.
+func TestRunReadsNoTerminal(t *testing.T) {
+	h := newHost(t, local.Options{})
+	terminal, stdin, err := pty.Open()
+	require.NoError(t, err)
+	defer terminal.Close()
+	c := h.command("worker", "run", "--workdir", h.path("work"))
+	c.Stdin = stdin
+	w := h.run(c)
+	require.NoError(t, stdin.Close())
+	assert.Equal(t, 2, w.wait())
+	w.says("set ANTHROPIC_WORK_ID")
+}
+
 // A poller can hand its items to a script, which serves them with worker run.
 func TestOnWork(t *testing.T) {
 	h := newHost(t, local.Options{})
@@ -144,7 +159,7 @@ func TestPollUsage(t *testing.T) {
 		assert.Equal(t, 2, code, out)
 		assert.Contains(t, out, says)
 	}
-	c := h.command("worker", "poll")
+	c := h.command("worker", "poll", "--workdir", h.path("work"))
 	c.Env = append(c.Env, "ANTHROPIC_ENVIRONMENT_KEY=sk-ant-oat01-wrong")
 	code, out := exitCode(c)
 	assert.Equal(t, 5, code, out)
