@@ -63,7 +63,7 @@ func (s *workerSettings) define(set *pflag.FlagSet) {
 	flags.ChoiceVar(set, &s.memory, "memory", "on", []string{"on", "off"}, "off leaves the sessions' stores alone")
 	flags.ChoiceVar(set, &s.fuse, "fuse", fuseRequire, []string{fuseRequire, fuseAuto, fuseOff}, "what to do where stores cannot be mounted: fail, or copy them as the official worker does (auto, off)")
 	set.StringArrayVar(&s.hide, "hide", nil, "directory or `file` that tools run with privileges given up do not see, besides memfs's own")
-	set.StringVar(&s.toolsUser, "tools-user", "", "`user` (a name, or UID:GID) as whom the tools run, where memfs is root (default the owner of --workdir; root only if it is named)")
+	set.StringVar(&s.toolsUser, "tools-user", "", "`user` (a name, or UID:GID) as whom the tools run, where memfs is root (default the owner of --workdir)")
 }
 
 func (a *app) workerPollCommand() *cobra.Command {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 
@@ -18,16 +17,13 @@ import (
 )
 
 // chooseToolsUser says who runs the tools where memfs is root and nobody was
-// named: the working directory's owner, but never root (R18).
-func (s *workerSettings) chooseToolsUser(workdir string) error {
-	if os.Geteuid() != 0 || s.toolsUser != "" {
-		return nil
+// named: the working directory's owner (R18). Where that is root there may be
+// nobody else, as in many containers, and the worker that memfs takes the place
+// of ran there too: then it is root without capabilities.
+func (s *workerSettings) chooseToolsUser(workdir string) (err error) {
+	if os.Geteuid() == 0 && s.toolsUser == "" {
+		s.toolsUser, err = toolbox.Owner(workdir)
 	}
-	owner, root, err := toolbox.Owner(workdir)
-	if err == nil && root {
-		err = fmt.Errorf("tools run as the owner of the working directory, and root only where that is asked for: %s is root's. Give it to who is to run them (chown 1000:1000 %s), or name somebody with --tools-user; --tools-user=root means root without capabilities", workdir, workdir)
-	}
-	s.toolsUser = owner
 	return exitcode.With(exitcode.Usage, err)
 }
 
@@ -37,7 +33,7 @@ func (a *app) sayToolsUser(user *toolbox.User) {
 	case os.Geteuid() != 0:
 	case user == nil:
 		a.log.Warn("the tools run as root, without capabilities: what root owns on this host they can change", zap.String("code", "tools_as_root"),
-			zap.String("remedy", "name another user with --tools-user, and give it the working directory"))
+			zap.String("remedy", "give the working directory to who is to run them, or name another user with --tools-user"))
 	default:
 		a.log.Info("the tools run without privileges", zap.String("code", "tools_user"), zap.String("user", user.Name), zap.Uint32("uid", user.UID))
 	}

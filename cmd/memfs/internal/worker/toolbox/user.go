@@ -52,16 +52,16 @@ func LookupUser(text string) (*User, error) {
 
 // Owner is whose directory dir is, as LookupUser takes it: an id, with a group
 // where it has no name.
-func Owner(dir string) (text string, root bool, err error) {
+func Owner(dir string) (string, error) {
 	var stat unix.Stat_t
 	if err := unix.Stat(dir, &stat); err != nil {
-		return "", false, fmt.Errorf("owner of %s: %w", dir, err)
+		return "", fmt.Errorf("owner of %s: %w", dir, err)
 	}
-	text = strconv.FormatUint(uint64(stat.Uid), 10)
+	text := strconv.FormatUint(uint64(stat.Uid), 10)
 	if _, err := user.LookupId(text); err != nil {
 		text += ":" + strconv.FormatUint(uint64(stat.Gid), 10)
 	}
-	return text, stat.Uid == 0, nil
+	return text, nil
 }
 
 func numeric(text string) (*User, error) {
