@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -147,6 +148,24 @@ func TestR3_StateDirectoryWipedWhileStopped(t *testing.T) {
 	h.sync()
 	assert.Zero(t, p.stop())
 	assert.Len(t, h.texts(), 12)
+}
+
+// What was overwritten does not fill a small disk.
+func TestR3_ASmallStateDirectoryHoldsManyRewrites(t *testing.T) {
+	h := newHost(t)
+	h.small()
+	p := h.start()
+	var text string
+	for i := range 200 {
+		text = fmt.Sprint(i, strings.Repeat("z", 90_000))
+		require.Eventually(t, func() bool { return os.WriteFile(h.path("f"), []byte(text), 0o600) == nil }, time.Minute, time.Millisecond,
+			"the journal is made smaller")
+	}
+	p.kill()
+	p = h.start()
+	assert.Equal(t, text, read(t, h.path("f")))
+	assert.Zero(t, p.stop())
+	assert.Equal(t, map[string]string{"/f": text}, h.texts())
 }
 
 func TestR3_StateDirectoryReadOnly(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 	"sync"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -255,13 +256,94 @@ func (w *snapshotWriter) times(dir *node) {
 	}
 }
 
+// A checkpoint is due when the journal has grown to three times what the last
+// one left, but not below minCheckpoint, where none is worth while: on a small
+// or full disk that is a quarter of what is free, so that the checkpoint has
+// room before the disk is full.
+const (
+	minCheckpoint = 16 << 20
+	minOnSmall    = 256 << 10
+)
+
+// compaction is when the journal is made smaller. Replica.mu guards it.
+type compaction struct {
+	at    int64         // the journal's size at which a checkpoint is due
+	left  int64         // its size after the last one
+	done  chan struct{} // closed when the one under way has ended; nil if none is
+	tried time.Time     // when the last one was started
+	fails bool
+}
+
+const (
+	retryCheckpoint = time.Second // least time between two that a full disk asks for
+	maxStall        = 5 * time.Second
+)
+
+// planCheckpoint says when the next checkpoint is due. r.mu is held.
+func (r *Replica) planCheckpoint() {
+	least := int64(minCheckpoint)
+	if free, err := r.place.dir.Free(); err == nil {
+		least = min(least, max(free/4, minOnSmall))
+	}
+	r.compaction.at = max(least, 3*r.journal.Size())
+}
+
+// compactGrown starts a checkpoint where the journal has grown enough. r.mu is
+// held.
+func (r *Replica) compactGrown() {
+	if r.journal.Size() > r.compaction.at {
+		r.startCompact()
+	}
+}
+
+// compactFull starts a checkpoint where a full disk holds more of what was
+// overwritten than of what is. r.mu is held.
+func (r *Replica) compactFull() {
+	c := &r.compaction
+	if r.journal.Size() > 2*c.left && time.Since(c.tried) > retryCheckpoint {
+		r.startCompact()
+	}
+}
+
+func (r *Replica) startCompact() {
+	if c := &r.compaction; c.done == nil {
+		c.done, c.tried = make(chan struct{}), time.Now()
+		r.running.Go(r.compact)
+	}
+}
+
+// letCompact waits for a checkpoint that the journal is about to outgrow: on a
+// small disk writers could take the room that it needs.
+func (r *Replica) letCompact() {
+	r.mu.Lock()
+	done, size, at := r.compaction.done, r.journal.Size(), r.compaction.at
+	r.mu.Unlock()
+	if done == nil || size < at+at/2 {
+		return
+	}
+	stall := time.NewTimer(maxStall)
+	defer stall.Stop()
+	select {
+	case <-done:
+	case <-stall.C:
+	case <-r.ctx.Done():
+	}
+}
+
 // compact is the checkpoint that a grown journal asks for.
 func (r *Replica) compact() {
 	err := r.Checkpoint()
 	r.mu.Lock()
-	r.checkpointAt = checkpointSize(r.journal)
+	c := &r.compaction
+	known := c.fails
+	if c.fails = err != nil; !c.fails {
+		c.left = r.journal.Size()
+	}
+	r.planCheckpoint()
+	close(c.done)
+	c.done = nil
 	r.mu.Unlock()
-	if err != nil && !errors.Is(err, ErrClosed) {
+	if err != nil && !known && !errors.Is(err, ErrClosed) {
 		r.o.Log.Warn("the journal could not be made smaller", zap.String("code", "checkpoint_failed"),
 			zap.String("store", r.o.Store.ID), zap.String("path", r.o.MountPath), zap.Error(err))
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"slices"
 	"time"
 
@@ -234,18 +233,13 @@ func (r *Replica) startJournal() error {
 			r.background(r.heal)
 		},
 	})
-	r.checkpointAt = checkpointSize(r.journal)
-	return err
-}
-
-// minCheckpoint is the journal size below which no checkpoint is worth while.
-const minCheckpoint = 16 << 20
-
-func checkpointSize(j *journal.Journal) int64 {
-	if j == nil {
-		return math.MaxInt64
+	if err == nil {
+		r.mu.Lock()
+		r.compaction.left = r.journal.Size()
+		r.planCheckpoint()
+		r.mu.Unlock()
 	}
-	return max(minCheckpoint, 3*j.Size())
+	return err
 }
 
 // Close ends the replica and keeps its state for the next Open.

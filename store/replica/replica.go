@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"sync"
 	"time"
 
@@ -43,12 +42,12 @@ type Replica struct {
 	ctx    context.Context // ends with the replica; bounds fetches
 	cancel context.CancelFunc
 
-	ckpt         sync.Mutex
-	checkpointAt int64 // journal size at which the next checkpoint is due
-	running      sync.WaitGroup
-	inherited    inherited // mu guards it
-	fetches      singleflight.Group
-	failed       failures
+	ckpt       sync.Mutex
+	compaction compaction
+	running    sync.WaitGroup
+	inherited  inherited // mu guards it
+	fetches    singleflight.Group
+	failed     failures
 }
 
 // Watch makes f hear of every remote change to the tree, in order, with no
@@ -86,15 +85,15 @@ func (r *Replica) commit(small bool, records ...record) error {
 		r.payload = payload
 	}
 	if err := r.journal.Append(payload, small); err != nil {
-		if errors.Is(err, journal.ErrBroken) {
+		switch {
+		case errors.Is(err, journal.ErrBroken):
 			r.running.Go(r.heal)
+		case errors.Is(err, journal.ErrNoSpace):
+			r.compactFull()
 		}
 		return journalError(err)
 	}
-	if r.journal.Size() > r.checkpointAt {
-		r.checkpointAt = math.MaxInt64
-		r.running.Go(r.compact)
-	}
+	r.compactGrown()
 	for i := range records {
 		if err := r.tree.apply(&records[i]); err != nil {
 			// The call was checked before: this is a fault of this package.

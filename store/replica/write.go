@@ -14,6 +14,7 @@ func (r *Replica) Write(ctx context.Context, ino Ino, p []byte, off int64) (int,
 	if off < 0 {
 		return 0, ErrInvalid
 	}
+	r.letCompact()
 	whole := func(c content) bool { return off == 0 && int64(len(p)) >= c.size }
 	n, err := r.lockLoaded(ctx, ino, whole)
 	if err != nil {

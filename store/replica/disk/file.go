@@ -20,15 +20,20 @@ type File struct {
 // fs.ErrExist where the name is taken, by a symbolic link too. Where the
 // directory itself was removed under us, it is made anew.
 func (d *Dir) Create(label, name string) (*File, error) {
-	file, err := d.create(label, name)
-	if !errors.Is(err, unix.ENOENT) {
-		return file, err
+	for revived := 0; ; revived++ {
+		file, err := d.create(label, name)
+		if !errors.Is(err, unix.ENOENT) || revived == maxRevived {
+			return file, err
+		}
+		if err := d.revive(); err != nil {
+			return nil, err
+		}
 	}
-	if err := d.revive(); err != nil {
-		return nil, err
-	}
-	return d.create(label, name)
 }
+
+// maxRevived is how often a directory is made anew for one file: whoever removes
+// it, as an owner that ends does, may do so again and again.
+const maxRevived = 100
 
 func (d *Dir) create(label, name string) (*File, error) {
 	return d.openAt(Op{Label: label, Kind: KindCreate, Name: name}, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL)

@@ -94,7 +94,7 @@ func openDir(at int, name, path string) (*os.File, error) {
 		return nil, &UnsafeError{Path: path, Problem: "is not a directory but a symbolic link or a file",
 			Remedy: "remove it, or name the directory itself"}
 	}
-	if !made && errors.Is(err, unix.ENOENT) { // removed in between
+	if errors.Is(err, unix.ENOENT) { // removed in between
 		return openDir(at, name, path)
 	}
 	if err != nil {
