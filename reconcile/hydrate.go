@@ -74,10 +74,11 @@ func topOf(path string) string {
 
 func (r *Reconciler) hydratePages(ctx context.Context, top string) error {
 	q := store.ListQuery{Prefix: top, Children: top == "", Full: true}
-	return pages(ctx, r.reads, q, func(p store.ListPage) {
+	return pages(ctx, r.reads, q, func(p store.ListPage) error {
 		for _, m := range p.Memories {
 			r.keep(m)
 		}
+		return nil
 	})
 }
 

@@ -1,11 +1,14 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -15,41 +18,46 @@ import (
 // maxFetches is how many reads of one store go on at once (R4).
 const maxFetches = 16
 
-// pages calls f with each page of a listing. A cursor that does not move is an
-// error and not an endless listing.
-func pages(ctx context.Context, r store.Reader, q store.ListQuery, f func(store.ListPage)) error {
-	for {
-		page, err := r.List(ctx, q)
-		if err != nil {
-			return fmt.Errorf("list %q: %w", q.Prefix, err)
-		}
-		f(page)
-		if page.Next == "" {
-			return nil
-		}
-		if page.Next == q.Page {
-			return fmt.Errorf("%w: list %q: the page after %q is the same page", store.ErrProtocol, q.Prefix, q.Page)
-		}
-		q.Page = page.Next
+// pages calls f with each page of a listing. One that does not end is an error.
+func pages(ctx context.Context, r store.Reader, q store.ListQuery, f func(store.ListPage) error) error {
+	var refused error
+	err := store.EachPage(ctx, r, q, func(p store.ListPage) bool {
+		refused = f(p)
+		return refused == nil
+	})
+	if err == nil {
+		err = refused
 	}
+	if err != nil {
+		return fmt.Errorf("list %q: %w", q.Prefix, err)
+	}
+	return nil
 }
 
 // listing is a store's memories by id. A memory that changed while the listing
 // was read may come twice; the later state counts.
 type listing map[string]store.Memory
 
-func (l listing) add(memories []store.Memory) {
+// maxListed is how many memories of one store are taken, many times what a
+// store may hold (R11): each takes memory here.
+const maxListed = 250_000
+
+func (l listing) add(memories []store.Memory) error {
 	for _, m := range memories {
 		if old, twice := l[m.ID]; !twice || !m.UpdatedAt.Before(old.UpdatedAt) {
 			l[m.ID] = m
 		}
 	}
+	if len(l) > maxListed {
+		return fmt.Errorf("%w: more than %d memories", store.ErrProtocol, maxListed)
+	}
+	return nil
 }
 
 // listAll lists the whole store, one page after the other.
 func listAll(ctx context.Context, r store.Reader) (listing, error) {
 	all := listing{}
-	err := pages(ctx, r, store.ListQuery{}, func(p store.ListPage) { all.add(p.Memories) })
+	err := pages(ctx, r, store.ListQuery{}, func(p store.ListPage) error { return all.add(p.Memories) })
 	return all, err
 }
 
@@ -61,10 +69,16 @@ func listParallel(ctx context.Context, r store.Reader) (listing, error) {
 	return l.all, err
 }
 
+// maxRequests is how many requests a listing by directories may take: a tree that
+// needs more is one that somebody made up.
+const maxRequests = 20_000
+
 // lister lists with a bounded number of requests at a time.
 type lister struct {
 	store.Reader
 	slots chan struct{}
+
+	asked atomic.Int64
 
 	mu  sync.Mutex
 	all listing
@@ -72,6 +86,9 @@ type lister struct {
 
 // List is store.Reader's.
 func (l *lister) List(ctx context.Context, q store.ListQuery) (store.ListPage, error) {
+	if l.asked.Add(1) > maxRequests {
+		return store.ListPage{}, fmt.Errorf("%w: directories without end", store.ErrProtocol)
+	}
 	select {
 	case l.slots <- struct{}{}:
 		defer func() { <-l.slots }()
@@ -81,10 +98,20 @@ func (l *lister) List(ctx context.Context, q store.ListQuery) (store.ListPage, e
 	}
 }
 
-func (l *lister) add(p store.ListPage) {
+func (l *lister) add(p store.ListPage) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.all.add(p.Memories)
+	return l.all.add(p.Memories)
+}
+
+// checkBelow checks that a directory lies below the one whose listing names it,
+// and no deeper than a path can be.
+func checkBelow(dir, parent string) error {
+	below, ok := strings.CutPrefix(dir, cmp.Or(parent, "/"))
+	if !ok || below == "" || !strings.HasSuffix(dir, "/") || len(dir) > store.MaxPath {
+		return fmt.Errorf("%w: list %q: %.80q is not below it", store.ErrProtocol, parent, dir)
+	}
+	return nil
 }
 
 func (l *lister) len() int {
@@ -98,26 +125,34 @@ func (l *lister) len() int {
 // more than all requests of a moment, it lists page by page.
 func (l *lister) tree(ctx context.Context, dir string) error {
 	var children []string
-	err := pages(ctx, l, store.ListQuery{Prefix: dir, Children: true}, func(p store.ListPage) {
-		l.add(p)
+	err := pages(ctx, l, store.ListQuery{Prefix: dir, Children: true}, func(p store.ListPage) error {
+		if len(children)+len(p.Prefixes) > maxListed { // each holds a memory
+			return fmt.Errorf("%w: more than %d directories", store.ErrProtocol, maxListed)
+		}
 		children = append(children, p.Prefixes...)
+		return l.add(p)
 	})
 	if err != nil {
 		return err
 	}
 	first := children[:min(len(children), maxFetches)]
 	before := l.len()
-	if err := l.each(ctx, first); err != nil || len(first) == len(children) {
+	if err := l.each(ctx, dir, first); err != nil || len(first) == len(children) {
 		return err
 	}
 	if l.len()-before < store.MaxBasicPage {
 		return pages(ctx, l, store.ListQuery{Prefix: dir}, l.add)
 	}
-	return l.each(ctx, children[len(first):])
+	return l.each(ctx, dir, children[len(first):])
 }
 
-// each lists several directories at once.
-func (l *lister) each(ctx context.Context, dirs []string) error {
+// each lists several directories below one at once.
+func (l *lister) each(ctx context.Context, parent string, dirs []string) error {
+	for _, dir := range dirs {
+		if err := checkBelow(dir, parent); err != nil {
+			return err
+		}
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	for _, dir := range dirs {
 		group.Go(func() error { return l.below(ctx, dir) })
@@ -132,7 +167,9 @@ func (l *lister) below(ctx context.Context, dir string) error {
 	if err != nil {
 		return fmt.Errorf("list %q: %w", dir, err)
 	}
-	l.add(page)
+	if err := l.add(page); err != nil {
+		return err
+	}
 	nested := slices.ContainsFunc(page.Memories, func(m store.Memory) bool { return path.Dir(m.Path)+"/" != dir })
 	switch q.Page = page.Next; {
 	case q.Page == "":

@@ -1,11 +1,14 @@
 package reconcile
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"memfs/store"
 )
 
 func TestR1_TheFirstListingSuitsTheTree(t *testing.T) {
@@ -59,4 +62,61 @@ func TestR1_AListingThatFailsEnds(t *testing.T) {
 	}
 	_, err := listParallel(t.Context(), f)
 	require.ErrorContains(t, err, "refused")
+}
+
+// R5, R12: paths that no file can have are listed, counted and forgotten.
+func TestR12_PathsOfEveryKindAreCounted(t *testing.T) {
+	v := NewView()
+	illegal := []string{"relative", "..", ".", "../x", "a/b/c", "/", "//", "//x", "/a//b", "/../x", "/a/", "/./x", "\x1b", "/a\nb"}
+	var memories []store.Memory
+	for i, path := range illegal {
+		memories = append(memories, store.Memory{ID: fmt.Sprint(i), VersionID: "v", Path: path})
+	}
+	v.Put(memories...)
+	require.Equal(t, len(illegal), v.Hidden())
+	for i := range illegal {
+		v.Gone(fmt.Sprint(i))
+	}
+	require.Zero(t, v.Hidden())
+	require.Zero(t, v.Len())
+	require.Empty(t, v.below)
+}
+
+// R5: a tree that never ends is not followed for ever.
+func TestR5_EndlessTrees(t *testing.T) {
+	for name, children := range map[string]func(dir string) []string{
+		"deeper and deeper": func(dir string) []string { return []string{strings.TrimSuffix(dir, "/") + "/d/"} },
+		"in itself":         func(dir string) []string { return []string{dir} },
+		"outside of itself": func(string) []string { return []string{"/a/", "/../"} },
+		"wide and deep": func(dir string) (all []string) {
+			for i := range 64 {
+				all = append(all, fmt.Sprintf("%s/%d/", strings.TrimSuffix(dir, "/"), i))
+			}
+			return all
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := listParallel(t.Context(), endless{newFake(), children})
+			require.ErrorIs(t, err, store.ErrProtocol)
+		})
+	}
+}
+
+// endless lists directories in every directory, and enough below each that it is
+// looked into.
+type endless struct {
+	*fake
+	children func(dir string) []string
+}
+
+func (e endless) List(_ context.Context, q store.ListQuery) (store.ListPage, error) {
+	if q.Children {
+		return store.ListPage{Prefixes: e.children(q.Prefix)}, nil
+	}
+	page := store.ListPage{Next: "more"}
+	for i := range store.MaxBasicPage {
+		at := fmt.Sprintf("%sx/%d", q.Prefix, i)
+		page.Memories = append(page.Memories, store.Memory{ID: at, VersionID: at, Path: at})
+	}
+	return page, nil
 }

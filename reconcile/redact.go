@@ -48,7 +48,7 @@ func (r *Reconciler) purgeRedacted(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	versions, err := r.histories(ctx, r.turn(t.memories))
+	versions, err := r.histories(ctx, r.turn(t.memories), t.concern)
 	for _, v := range versions {
 		if sha, known := t.of[v.ID]; known && v.Redacted() {
 			err = errors.Join(err, r.purge(v, sha))
@@ -150,27 +150,32 @@ func (r *Reconciler) turn(ids []string) []string {
 	return chosen
 }
 
-// histories are the versions of memories.
-func (r *Reconciler) histories(ctx context.Context, ids []string) ([]store.Version, error) {
+// concern reports whether a version says something about one of the texts.
+func (t texts) concern(v store.Version) bool {
+	_, known := t.of[v.ID]
+	return known && v.Redacted() || slices.ContainsFunc(t.kept[v.MemoryID], func(e conflicts.Entry) bool { return e.Local == v.SHA })
+}
+
+// histories are the versions of memories that are wanted.
+func (r *Reconciler) histories(ctx context.Context, ids []string, wanted func(store.Version) bool) ([]store.Version, error) {
 	var mu sync.Mutex
 	var all []store.Version
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxFetches)
 	for _, id := range ids {
 		group.Go(func() error {
-			for q := (store.VersionQuery{MemoryID: id}); ; {
-				page, err := r.reads.Versions(ctx, q)
-				if err != nil {
-					return fmt.Errorf("versions of memory %s: %w", id, err)
+			err := store.EachVersion(ctx, r.reads, store.VersionQuery{MemoryID: id}, func(v store.Version) bool {
+				if wanted(v) {
+					mu.Lock()
+					all = append(all, v)
+					mu.Unlock()
 				}
-				mu.Lock()
-				all = append(all, page.Versions...)
-				mu.Unlock()
-				if page.Next == "" || page.Next == q.Page {
-					return nil
-				}
-				q.Page = page.Next
+				return true
+			})
+			if err != nil {
+				return fmt.Errorf("versions of memory %s: %w", id, err)
 			}
+			return nil
 		})
 	}
 	err := group.Wait()

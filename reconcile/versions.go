@@ -83,9 +83,6 @@ func (l *learner) readVersions(ctx context.Context) (h findings, enough bool, er
 		if page.Next == "" || !news {
 			return h, true, nil
 		}
-		if page.Next == q.Page {
-			return h, false, fmt.Errorf("%w: versions: the page after %q is the same page", store.ErrProtocol, q.Page)
-		}
 		q.Page = page.Next
 	}
 	return h, false, nil

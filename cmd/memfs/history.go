@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -14,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"memfs/cmd/memfs/internal/mounted"
+	"memfs/cmd/memfs/internal/visible"
 	"memfs/store"
 )
 
@@ -92,7 +94,7 @@ func lastAt(ctx context.Context, r store.Reader, path string) (string, error) {
 		return m.ID, err
 	}
 	id := ""
-	err = eachVersion(ctx, r, store.VersionQuery{}, func(v store.Version) bool {
+	err = store.EachVersion(ctx, r, store.VersionQuery{}, func(v store.Version) bool {
 		if v.Path == path {
 			id = v.MemoryID
 		}
@@ -107,46 +109,19 @@ func lastAt(ctx context.Context, r store.Reader, path string) (string, error) {
 // memoryAt is the memory at a path, without its content.
 func memoryAt(ctx context.Context, r store.Reader, at string) (m store.Memory, found bool, err error) {
 	q := store.ListQuery{Prefix: strings.TrimSuffix(path.Dir(at), "/") + "/", Children: true}
-	for {
-		page, err := r.List(ctx, q)
-		if err != nil {
-			return m, false, err
+	err = store.EachPage(ctx, r, q, func(page store.ListPage) bool {
+		if i := slices.IndexFunc(page.Memories, func(m store.Memory) bool { return m.Path == at }); i >= 0 {
+			m, found = page.Memories[i], true
 		}
-		for _, m := range page.Memories {
-			if m.Path == at {
-				return m, true, nil
-			}
-		}
-		if page.Next == "" || page.Next == q.Page {
-			return m, false, nil
-		}
-		q.Page = page.Next
-	}
-}
-
-// eachVersion calls f with versions, the newest first, until it returns false.
-func eachVersion(ctx context.Context, r store.Reader, q store.VersionQuery, f func(store.Version) bool) error {
-	for {
-		page, err := r.Versions(ctx, q)
-		if err != nil {
-			return err
-		}
-		for _, v := range page.Versions {
-			if !f(v) {
-				return nil
-			}
-		}
-		if page.Next == "" || page.Next == q.Page {
-			return nil
-		}
-		q.Page = page.Next
-	}
+		return !found
+	})
+	return m, found, err
 }
 
 // versions are the memory's, the newest first.
 func (s subject) versions(ctx context.Context) ([]store.Version, error) {
 	var all []store.Version
-	err := eachVersion(ctx, s.reader, store.VersionQuery{MemoryID: s.memory}, func(v store.Version) bool {
+	err := store.EachVersion(ctx, s.reader, store.VersionQuery{MemoryID: s.memory}, func(v store.Version) bool {
 		all = append(all, v)
 		return true
 	})
@@ -195,7 +170,7 @@ func (a *app) printVersions(versions []store.Version) error {
 			at = "redacted " + moment(v.RedactedAt)
 		}
 		by := strings.TrimSpace(strings.TrimSuffix(v.CreatedBy.Type, "_actor") + " " + v.CreatedBy.ID)
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", v.ID, moment(v.CreatedAt), v.Operation, size, sum, by, at)
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", v.ID, moment(v.CreatedAt), visible.Line(string(v.Operation)), size, sum, visible.Line(by), visible.Line(at))
 	}
 	return w.Flush()
 }

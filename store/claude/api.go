@@ -98,12 +98,15 @@ func (a *API) Store(id string) store.Client { return &client{reader: reader{api:
 // has no write methods (R10).
 func (a *API) Reader(id string) store.Reader { return &reader{api: a, id: id} }
 
+// maxStores is how many stores of one account are taken.
+const maxStores = 100_000
+
 // Stores lists every store that is not archived. It sends one request for
 // each hundred of them.
 func (a *API) Stores(ctx context.Context) ([]store.Info, error) {
 	var infos []store.Info
 	page := ""
-	for {
+	for pages := (store.Pages{}); ; {
 		params := anthropic.BetaMemoryStoreListParams{Limit: param.NewOpt[int64](store.MaxBasicPage)}
 		if page != "" {
 			params.Page = param.NewOpt(page)
@@ -124,8 +127,14 @@ func (a *API) Stores(ctx context.Context) ([]store.Info, error) {
 			}
 			infos = append(infos, info)
 		}
-		if res.NextPage == "" {
+		more, err := pages.More(res.NextPage, len(res.Data))
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("list stores: %w", err)
+		case !more:
 			return infos, nil
+		case len(infos) > maxStores:
+			return nil, fmt.Errorf("list stores: %w: more than %d", store.ErrProtocol, maxStores)
 		}
 		page = res.NextPage
 	}

@@ -137,15 +137,16 @@ func patiently(ctx context.Context, ask func() error) error {
 // list are all memories of a store.
 func list(ctx context.Context, r store.Reader) ([]store.Memory, error) {
 	var all []store.Memory
-	for q := (store.ListQuery{}); ; {
+	q := store.ListQuery{}
+	for pages := (store.Pages{}); ; {
 		var page store.ListPage
 		err := patiently(ctx, func() (err error) { page, err = r.List(ctx, q); return err })
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, page.Memories...)
-		if page.Next == "" {
-			return all, nil
+		if more, err := pages.More(page.Next, len(page.Memories)); !more {
+			return all, err
 		}
 		q.Page = page.Next
 	}
