@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
+	"time"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/anthropics/anthropic-sdk-go/v2/packages/respjson"
@@ -27,8 +29,8 @@ func (r *reader) memory(m anthropic.BetaManagedAgentsMemory, full bool) (store.M
 		err = fmt.Errorf("it belongs to store %q", m.MemoryStoreID)
 	case m.Path == "":
 		err = errors.New("it has no path")
-	case m.ContentSizeBytes < 0:
-		err = errors.New("its size is negative")
+	default:
+		err = checkSize(m.ContentSizeBytes, sum)
 	}
 	// What the SDK decodes are parts of the whole answer, which would stay in
 	// memory with them.
@@ -38,8 +40,8 @@ func (r *reader) memory(m anthropic.BetaManagedAgentsMemory, full bool) (store.M
 		Path:      strings.Clone(m.Path),
 		Size:      m.ContentSizeBytes,
 		SHA:       sum,
-		CreatedAt: m.CreatedAt,
-		UpdatedAt: m.UpdatedAt,
+		CreatedAt: instant(m.CreatedAt),
+		UpdatedAt: instant(m.UpdatedAt),
 	}
 	if err == nil && full {
 		out.Content, err = content(m.Content, m.JSON.Content.Valid(), out.Size, sum)
@@ -76,9 +78,9 @@ func (r *reader) version(v anthropic.BetaManagedAgentsMemoryVersion, full bool) 
 		Operation:  store.Operation(strings.Clone(string(v.Operation))),
 		Path:       strings.Clone(v.Path),
 		Size:       v.ContentSizeBytes,
-		CreatedAt:  v.CreatedAt,
+		CreatedAt:  instant(v.CreatedAt),
 		CreatedBy:  actor(v.CreatedBy),
-		RedactedAt: v.RedactedAt,
+		RedactedAt: instant(v.RedactedAt),
 	}
 	var err error
 	switch {
@@ -96,6 +98,9 @@ func (r *reader) version(v anthropic.BetaManagedAgentsMemoryVersion, full bool) 
 		err = errors.New("it has no path and is not redacted")
 	case out.Operation != store.Deleted:
 		out.SHA, err = store.ParseSHA(v.ContentSha256)
+		if err == nil {
+			err = checkSize(out.Size, out.SHA)
+		}
 		if err == nil && full {
 			out.Content, err = content(v.Content, v.JSON.Content.Valid(), out.Size, out.SHA)
 		}
@@ -104,6 +109,41 @@ func (r *reader) version(v anthropic.BetaManagedAgentsMemoryVersion, full bool) 
 		return store.Version{}, fmt.Errorf("%w: version %q: %w", store.ErrProtocol, v.ID, err)
 	}
 	return out, nil
+}
+
+// checkSize checks a content's size against its hash as far as one can without
+// the content. No answer could bring one over basicAnswer.
+func checkSize(size int64, sum store.SHA) error {
+	switch {
+	case sum.IsZero():
+		return errors.New("its hash is all zeros")
+	case size < 0 || size > basicAnswer:
+		return fmt.Errorf("its size is %d", size)
+	case (size == 0) != (sum == store.Hash(nil)):
+		return fmt.Errorf("its size is %d and its hash is not of such a text", size)
+	}
+	return nil
+}
+
+// What 64 bits of nanoseconds can say, which is what files have and the journal
+// keeps.
+var (
+	firstInstant = time.Unix(0, math.MinInt64)
+	lastInstant  = time.Unix(0, math.MaxInt64)
+)
+
+// instant is a time of the API, or the nearest that a file can have. The zero
+// time stays: it stands for none.
+func instant(t time.Time) time.Time {
+	switch {
+	case t.IsZero():
+		return t
+	case t.Before(firstInstant):
+		return firstInstant
+	case t.After(lastInstant):
+		return lastInstant
+	}
+	return t
 }
 
 // content checks a full view's content against its size and hash. A null
@@ -131,8 +171,8 @@ func toInfo(s anthropic.BetaManagedAgentsMemoryStore) (store.Info, error) {
 		Name:        s.Name,
 		Description: s.Description,
 		Metadata:    s.Metadata,
-		CreatedAt:   s.CreatedAt,
-		UpdatedAt:   s.UpdatedAt,
+		CreatedAt:   instant(s.CreatedAt),
+		UpdatedAt:   instant(s.UpdatedAt),
 		ArchivedAt:  s.ArchivedAt,
 	}, nil
 }

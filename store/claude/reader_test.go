@@ -187,3 +187,32 @@ func TestInfo(t *testing.T) {
 	assert.ErrorIs(t, err, store.ErrInvalid)
 	assert.Len(t, s.requests(), 2, "an impossible id is not sent")
 }
+
+// R2: a size that cannot be that of the text with this hash is not believed.
+func TestR2_SizesThatLie(t *testing.T) {
+	for name, edit := range map[string]func(object){
+		"negative":                      set("content_size_bytes", -1),
+		"over any answer":               set("content_size_bytes", int64(1)<<62),
+		"none of something":             set("content_size_bytes", 0),
+		"something of nothing":          set("content_sha256", store.Hash(nil).String()),
+		"a hash of zeros stands for no": set("content_sha256", store.SHA{}.String()),
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, api := serve(t, always(200, page(nil, memory("mem_1", "/a.md", "hi", false, edit))))
+			_, err := api.Store(storeID).List(t.Context(), store.ListQuery{})
+			assert.ErrorIs(t, err, store.ErrProtocol)
+		})
+	}
+}
+
+// R5: times that no file can have are the nearest that one can.
+func TestR5_TimesBeyondAFiles(t *testing.T) {
+	_, api := serve(t, always(200, page(nil,
+		memory("mem_1", "/a.md", "hi", false, set("updated_at", "9999-12-31T23:59:59Z"), set("created_at", "0001-01-02T00:00:00Z")))))
+	got, err := api.Store(storeID).List(t.Context(), store.ListQuery{})
+	require.NoError(t, err)
+	m := got.Memories[0]
+	assert.Equal(t, 2262, m.UpdatedAt.UTC().Year())
+	assert.Equal(t, 1677, m.CreatedAt.UTC().Year())
+	assert.True(t, time.Unix(0, m.UpdatedAt.UnixNano()).Equal(m.UpdatedAt))
+}

@@ -2,6 +2,7 @@ package claude
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -28,9 +29,33 @@ type Attachment struct {
 	ReadOnly bool
 }
 
+// system are directories whose contents programs of root or the system's own
+// programs take orders from.
+var system = []string{"/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/proc", "/root", "/run", "/sbin", "/sys", "/usr",
+	"/var/lib", "/var/run", "/var/spool", "/System", "/Library"}
+
+// checkMountPath refuses a mount path that a session must not choose: one that
+// is relative, leads upwards or has characters that a memory's path cannot have,
+// one in a directory of the system, and one through a hidden directory, as
+// programs keep their settings in.
+func checkMountPath(path string) error {
+	clean := filepath.Clean(path)
+	switch {
+	case !filepath.IsAbs(path) || slices.Contains(strings.Split(path, "/"), "..") || store.CheckPath(clean) != nil:
+		return errors.New("is not a clean absolute path")
+	case strings.Contains(clean, "/."):
+		return errors.New("leads through a hidden directory")
+	}
+	for _, dir := range system {
+		if clean == dir || strings.HasPrefix(clean, dir+"/") {
+			return errors.New("is in a directory of the system")
+		}
+	}
+	return nil
+}
+
 // Attachments reads the stores that a session has attached, in its order. A
-// mount path that is relative or leads upwards is refused: nothing may be made
-// there.
+// mount path at which nothing may be made is refused.
 func Attachments(s *anthropic.BetaManagedAgentsSession) ([]Attachment, error) {
 	var out []Attachment
 	for _, r := range s.Resources {
@@ -42,9 +67,9 @@ func Attachments(s *anthropic.BetaManagedAgentsSession) ([]Attachment, error) {
 		}
 		path := r.MountPath
 		if path != "" {
-			if !filepath.IsAbs(path) || slices.Contains(strings.Split(path, "/"), "..") || filepath.Clean(path) == "/" {
-				return nil, fmt.Errorf("session %s: %w: the mount path %q of store %s is not a clean absolute path",
-					s.ID, store.ErrProtocol, path, r.MemoryStoreID)
+			if err := checkMountPath(path); err != nil {
+				return nil, fmt.Errorf("session %s: %w: the mount path %.200q of store %s %w",
+					s.ID, store.ErrProtocol, path, r.MemoryStoreID, err)
 			}
 			path = filepath.Clean(path)
 		}

@@ -1,6 +1,7 @@
 package claude_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -39,6 +40,32 @@ func TestSessionStores(t *testing.T) {
 	require.Len(t, s.requests(), 1)
 	assert.Equal(t, "/v1/sessions/sesn_1", s.requests()[0].Path)
 	assert.Equal(t, []string{"managed-agents-2026-04-01"}, s.requests()[0].Header.Values("Anthropic-Beta"))
+}
+
+// R1: what a session names as its mount path can be no place that root's
+// programs take orders from.
+func TestR1_HostileMountPaths(t *testing.T) {
+	for _, path := range []string{
+		"/", "//", "/.", "/etc", "/etc/systemd/system/sshd.service.d", "/root/.ssh", "/root", "/proc/1/root/tmp/x", "/sys/fs/x", "/dev/shm/x",
+		"/usr/local/lib/python3/dist-packages/x", "/lib/x", "/run/x", "/var/spool/cron/crontabs", "/home/dev/.ssh", "/home/dev/.config/autostart/x",
+		"/mnt/memory/../..", "/mnt/memory/../../etc/x", "mnt/memory/x", "", "/mnt/memory/a\nb", "/mnt/memory/\x1b[2J", "/mnt/a\u202eb", "/mnt/a\x00b",
+		"/mnt/" + strings.Repeat("x", 2000), "/mnt//..//etc", "/etc/../etc/x", "/mnt/./../etc/x",
+	} {
+		_, api := serve(t, always(200, session(attached("memstore_1", set("mount_path", path)))))
+		got, err := api.SessionStores(t.Context(), "sesn_1")
+		if path == "" { // does not say where
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorIs(t, err, store.ErrProtocol, "%q: %v", path, got)
+		assert.NotContains(t, err.Error(), "\x1b")
+	}
+	for _, path := range []string{"/mnt/memory/notes", "/home/dev/memory/x", "/srv/etc/x", "/rooted/x", "/tmp/w1/mnt/notes"} {
+		_, api := serve(t, always(200, session(attached("memstore_1", set("mount_path", path)))))
+		got, err := api.SessionStores(t.Context(), "sesn_1")
+		require.NoError(t, err, path)
+		assert.Equal(t, path, got[0].MountPath)
+	}
 }
 
 func TestSessionStores_Refusals(t *testing.T) {

@@ -2,9 +2,7 @@ package claude
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"time"
 
@@ -101,7 +99,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		_ = res.Body.Close()
 		return nil, tooLong(limit)
 	}
-	res.Body = &boundedBody{ReadCloser: res.Body, left: limit, limit: limit}
+	res.Body = Bound(res.Body, limit, maxValues)
 	return res, nil
 }
 
@@ -110,30 +108,4 @@ func (t *transport) CloseIdleConnections() {
 	if c, ok := t.next.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
 	}
-}
-
-// boundedBody fails a body that is longer than its limit.
-type boundedBody struct {
-	io.ReadCloser
-	left, limit int64
-}
-
-// Read implements io.Reader.
-func (b *boundedBody) Read(p []byte) (int, error) {
-	if int64(len(p)) > b.left+1 {
-		p = p[:b.left+1]
-	}
-	n, err := b.ReadCloser.Read(p)
-	b.left -= int64(n)
-	switch {
-	case b.left < 0:
-		return n, tooLong(b.limit)
-	case err != nil && !errors.Is(err, io.EOF):
-		return n, &store.UnavailableError{Cause: fmt.Errorf("answer cut off: %w", err)}
-	}
-	return n, err
-}
-
-func tooLong(limit int64) error {
-	return fmt.Errorf("%w: longer than %d bytes", store.ErrProtocol, limit)
 }

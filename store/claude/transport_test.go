@@ -279,3 +279,21 @@ func TestR19_NoCredentialOrContentInErrorsOrLogs(t *testing.T) {
 		assert.NotContains(t, line.String(), secret)
 	}
 }
+
+// R14: an answer of few bytes and many values would take gigabytes to decode.
+func TestR14_AnswersOfManyValues(t *testing.T) {
+	for name, body := range map[string]string{
+		"numbers": `{"data":[` + strings.Repeat("0,", 1_000_000) + `0]}`,
+		"objects": `{"data":[` + strings.Repeat(`{},`, 1_000_000) + `{}]}`,
+		"keys":    `{` + strings.Repeat(`"":0,`, 500_000) + `"data":[]}`,
+		"arrays":  `{"data":` + strings.Repeat("[", 3<<20),
+	} {
+		t.Run(name, func(t *testing.T) {
+			everyCall(t, rawJSON(body), func(t *testing.T, err error) { assert.ErrorIs(t, err, store.ErrProtocol) })
+		})
+	}
+	text := strings.Repeat(`,[{\"`, 10_000) // no values, but one text
+	body := io.NopCloser(strings.NewReader(`{"content":"` + strings.ReplaceAll(strings.ReplaceAll(text, `\`, `\\`), `"`, `\"`) + `"}`))
+	_, err := io.ReadAll(claude.Bound(body, 1<<20, 10))
+	assert.NoError(t, err)
+}

@@ -63,6 +63,8 @@ func (r *Replica) load(ctx context.Context, c content) ([]byte, error) {
 	}
 	text, err := r.objects.Get(c.sha)
 	switch {
+	case err == nil && int64(len(text)) != c.size:
+		return nil, fmt.Errorf("%w: the store listed %d bytes, and it is %d", ErrDamaged, c.size, len(text))
 	case err == nil:
 		return text, nil
 	case !errors.Is(err, objects.ErrMissing):
@@ -99,8 +101,8 @@ func (r *Replica) fetch(ctx context.Context, c content) ([]byte, error) {
 			}
 			return nil, err
 		}
-		if store.Hash(text) != c.sha {
-			return nil, fmt.Errorf("%w: %w", ErrNotFetched, store.ErrProtocol)
+		if store.Hash(text) != c.sha || int64(len(text)) != c.size {
+			return nil, fmt.Errorf("%w: %w: not the %d bytes that were listed", ErrNotFetched, store.ErrProtocol, c.size)
 		}
 		if err := r.objects.Cache(c.sha, text); err != nil {
 			// The reader gets its bytes; the next one asks the store again.

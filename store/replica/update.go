@@ -73,7 +73,7 @@ func (u *update) place(a Apply) {
 func (u *update) putFile(a Apply) {
 	b := a.Base
 	mode, uid, gid := u.r.o.FileMode, u.r.o.UID, u.r.o.GID
-	mtime := b.UpdatedAt.UnixNano()
+	mtime := nanos(b.UpdatedAt)
 	if old := u.r.tree.nodes[a.Ino]; old != nil {
 		mode, uid, gid = old.mode, old.uid, old.gid
 		// Pollers by mtime must see that the text is another one.
@@ -84,7 +84,7 @@ func (u *update) putFile(a Apply) {
 	u.nextIno++
 	u.records = append(u.records,
 		record{kind: recNode, ino: uint64(ino), parent: uint64(dir), name: name, mode: uint64(mode), uid: uint64(uid), gid: uint64(gid),
-			atime: uint64(mtime), mtime: uint64(mtime), ctime: u.now, btime: uint64(b.CreatedAt.UnixNano())},
+			atime: uint64(mtime), mtime: uint64(mtime), ctime: u.now, btime: uint64(nanos(b.CreatedAt))},
 		contentRecord(ino, content{sha: b.SHA, size: b.Size, memory: b.ID, version: b.VersionID}, recContent))
 	u.changes = append(u.changes, Change{Parent: dir, Name: name})
 	u.agree(a, ino)

@@ -30,7 +30,7 @@ func newTransport() *http.Transport {
 func newClient(baseURL, credential string, transport http.RoundTripper) anthropic.Client {
 	return anthropic.NewClient(
 		option.WithBaseURL(baseURL),
-		option.WithHTTPClient(&http.Client{Transport: transport}),
+		option.WithHTTPClient(&http.Client{Transport: bounded{transport}}),
 		option.WithHeaderDel("X-Api-Key"),
 		option.WithAuthToken(credential),
 	)
