@@ -19,6 +19,7 @@ import (
 	"memfs/cmd/memfs/internal/flags"
 	"memfs/cmd/memfs/internal/logging"
 	"memfs/cmd/memfs/internal/process"
+	"memfs/cmd/memfs/internal/visible"
 )
 
 // app is one run of the program: what its commands have in common.
@@ -62,7 +63,7 @@ func (a *app) explain(err error) {
 	if err == nil || errors.Is(err, daemon.ErrSaid) || err.Error() == "" {
 		return
 	}
-	message := oneLine(err.Error())
+	message := visible.Line(oneLine(err.Error()))
 	if remedy := exitcode.Remedy(err); remedy != "" {
 		message += ": " + remedy
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"memfs/cmd/memfs/internal/exitcode"
+	"memfs/cmd/memfs/internal/visible"
 	"memfs/store"
 	"memfs/store/replica"
 	"memfs/store/replica/conflicts"
@@ -156,7 +157,7 @@ func (l *losers) list(asJSON bool) error {
 	w := tabwriter.NewWriter(l.stdout, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(w, "ID\tLOST\tSTORE\tREASON\tSIZE\tPATH")
 	for _, e := range all {
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\n", e.ID, moment(e.Time), e.StoreID, e.Reason, e.Size, e.Path)
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\n", e.ID, moment(e.Time), visible.Line(e.StoreID), visible.Line(e.Reason), e.Size, visible.Line(e.Path))
 	}
 	return w.Flush()
 }

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"memfs/cmd/memfs/internal/mounted"
+	"memfs/cmd/memfs/internal/visible"
 	"memfs/store"
 	"memfs/store/replica/conflicts"
 )
@@ -56,7 +57,7 @@ func (l *losers) show(ctx context.Context, word string, diff, asked bool) error 
 	}
 	if err != nil {
 		l.log.Warn("what stands at the path now cannot be had; this is the text alone", zap.String("code", "conflicts"), zap.Error(err))
-		_, err := fmt.Fprint(l.stdout, visible(string(text)))
+		_, err := fmt.Fprint(l.stdout, visible.Text(string(text)))
 		return err
 	}
 	return l.printDiff(now, side{e.Path + " (" + e.ID + ")", text})

@@ -1,14 +1,14 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"strings"
-	"unicode"
 
 	"github.com/aymanbagabas/go-udiff"
 	"github.com/mattn/go-isatty"
+
+	"memfs/cmd/memfs/internal/visible"
 )
 
 // side is a text in a diff, and what it is called there.
@@ -24,7 +24,7 @@ func (a *app) printDiff(from, to side) error {
 		_, err := io.WriteString(a.stdout, diff)
 		return err
 	}
-	diff = visible(diff)
+	diff = visible.Text(diff)
 	if os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" {
 		diff = coloured(diff)
 	}
@@ -36,20 +36,6 @@ func (a *app) printDiff(from, to side) error {
 func (a *app) onTerminal() bool {
 	f, ok := a.stdout.(*os.File)
 	return ok && isatty.IsTerminal(f.Fd())
-}
-
-// visible shows what could do something to a terminal: agents wrote the text.
-func visible(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		switch {
-		case r == '\n' || r == '\t' || !unicode.IsControl(r) && !unicode.Is(unicode.Bidi_Control, r):
-			b.WriteRune(r)
-		default:
-			_, _ = fmt.Fprintf(&b, "\\x%02x", r)
-		}
-	}
-	return b.String()
 }
 
 // coloured is a diff with the colours that people know from git.

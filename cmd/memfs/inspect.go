@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"memfs/cmd/memfs/internal/mounted"
+	"memfs/cmd/memfs/internal/visible"
 	"memfs/store/replica"
 )
 
@@ -77,7 +78,7 @@ func (a *app) printInspection(v inspection) error {
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	line := func(name, value string) {
 		if value != "" {
-			_, _ = fmt.Fprintf(w, "%s\t%s\n", name, value)
+			_, _ = fmt.Fprintf(w, "%s\t%s\n", name, visible.Line(value))
 		}
 	}
 	line("path", v.Path)

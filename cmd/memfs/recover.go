@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"memfs/cmd/memfs/internal/exitcode"
+	"memfs/cmd/memfs/internal/visible"
 	"memfs/store/replica"
 )
 
@@ -174,8 +175,8 @@ func (r *recovery) list(words []string, asJSON bool) error {
 		if l.PID != 0 {
 			state += fmt.Sprintf(" (pid %d)", l.PID)
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%d\t%s\t%s\n", l.ID, state, l.Store, l.Path, len(l.Edits), len(l.Deletes),
-			l.Changed.UTC().Format(time.DateTime), l.Endpoint)
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%d\t%s\t%s\n", l.ID, state, visible.Line(l.Store), visible.Line(l.Path), len(l.Edits), len(l.Deletes),
+			l.Changed.UTC().Format(time.DateTime), visible.Line(l.Endpoint))
 	}
 	return w.Flush()
 }

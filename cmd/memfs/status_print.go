@@ -12,6 +12,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"memfs"
+	"memfs/cmd/memfs/internal/visible"
 )
 
 // printStatus prints one line for each mount, or all that is known, and below
@@ -39,16 +40,16 @@ func printTable(out *strings.Builder, mounts []mountView, width int, now time.Ti
 	var notes strings.Builder
 	for _, m := range mounts {
 		if s := m.Status; s == nil {
-			rows = append(rows, []string{m.Mount, m.StoreID, "-"})
+			rows = append(rows, []string{visible.Line(m.Mount), visible.Line(m.StoreID), "-"})
 		} else {
-			row := []string{m.Mount, cmp.Or(s.StoreName, s.StoreID), access(s)}
+			row := []string{visible.Line(m.Mount), visible.Line(cmp.Or(s.StoreName, s.StoreID)), access(s)}
 			for _, n := range []int{s.Memories, s.Dirty, s.Deleted, s.Sending, s.Held, s.Refused, s.Conflicts, s.Scratch, s.Remote} {
 				row = append(row, strconv.Itoa(n))
 			}
 			rows = append(rows, append(row, span(s.OldestUnsent, now), ago(s.Sync.Last.Ended, now), until(s.Sync.Next, now)))
 		}
 		for _, n := range m.Notes {
-			_, _ = fmt.Fprintf(&notes, "%s: %s\n", m.Mount, n)
+			_, _ = fmt.Fprintln(&notes, visible.Line(m.Mount+": "+n.String()))
 		}
 	}
 	table := aligned(rows)
@@ -91,9 +92,9 @@ func telling(rows [][]string) [][]string {
 func printMount(out *strings.Builder, m mountView, now time.Time) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) {
-		_, _ = fmt.Fprintf(w, "  %s\t%s\n", name, fmt.Sprintf(format, args...))
+		_, _ = fmt.Fprintf(w, "  %s\t%s\n", name, visible.Line(fmt.Sprintf(format, args...)))
 	}
-	_, _ = fmt.Fprintln(w, m.Mount)
+	_, _ = fmt.Fprintln(w, visible.Line(m.Mount))
 	if s := m.Status; s != nil {
 		row("store", "%s, %s", labelled(s.StoreName, s.StoreID), access(s))
 		if m.PID != 0 {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"memfs/cmd/memfs/internal/visible"
 	"memfs/store"
 )
 
@@ -87,7 +88,7 @@ func (a *app) storeListCommand() *cobra.Command {
 			w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 			_, _ = fmt.Fprintln(w, "ID\tNAME\tCREATED")
 			for _, v := range views {
-				_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", v.ID, v.Name, v.CreatedAt.Format(time.DateOnly))
+				_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", v.ID, visible.Line(v.Name), v.CreatedAt.Format(time.DateOnly))
 			}
 			return w.Flush()
 		},

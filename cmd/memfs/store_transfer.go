@@ -14,6 +14,7 @@ import (
 
 	"memfs/cmd/memfs/internal/exitcode"
 	"memfs/cmd/memfs/internal/transfer"
+	"memfs/cmd/memfs/internal/visible"
 	"memfs/store/claude"
 )
 
@@ -132,9 +133,9 @@ func (a *app) printTransfer(s transferSettings, r transfer.Result) error {
 		changes := i.Outcome == transfer.Created || i.Outcome == transfer.Updated
 		switch {
 		case i.Reason != "":
-			_, _ = fmt.Fprintf(a.stderr, "%s: %s: %s\n", visible(i.Path), i.Outcome, oneLine(i.Reason))
+			_, _ = fmt.Fprintf(a.stderr, "%s: %s: %s\n", visible.Line(i.Path), i.Outcome, oneLine(i.Reason))
 		case s.dryRun && changes:
-			_, _ = fmt.Fprintf(a.stdout, "%s: would be %s\n", visible(i.Path), i.Outcome)
+			_, _ = fmt.Fprintf(a.stdout, "%s: would be %s\n", visible.Line(i.Path), i.Outcome)
 		}
 	}
 	_, err := fmt.Fprintf(a.stdout, "%d created, %d updated, %d the same, %d local only, %d differ, %d failed\n", r.Count(transfer.Created),

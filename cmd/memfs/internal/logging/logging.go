@@ -8,6 +8,8 @@ import (
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
+
+	"memfs/cmd/memfs/internal/visible"
 )
 
 // The formats that New knows.
@@ -22,7 +24,8 @@ func Levels() []string { return []string{"debug", "info", "warn", "error"} }
 // Formats are the formats that New knows.
 func Formats() []string { return []string{Text, JSON} }
 
-// New makes a logger that writes to w.
+// New makes a logger that writes to w, and nothing there that could do something
+// to a terminal.
 func New(w zapcore.WriteSyncer, level, format string) (*zap.Logger, error) {
 	least, err := zapcore.ParseLevel(level)
 	if err != nil {
@@ -45,7 +48,7 @@ func New(w zapcore.WriteSyncer, level, format string) (*zap.Logger, error) {
 	default:
 		return nil, fmt.Errorf("log format %q: want %s or %s", format, Text, JSON)
 	}
-	return zap.New(zapcore.NewCore(encoder, zapcore.Lock(w), least), zap.ErrorOutput(w)), nil
+	return zap.New(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(visible.Writer(w))), least), zap.ErrorOutput(w)), nil
 }
 
 func encodeTime(t time.Time, to zapcore.PrimitiveArrayEncoder) {
