@@ -125,7 +125,8 @@ func (i Item) check() error {
 func (i Item) credential() string { return cmp.Or(i.Token, i.EnvironmentKey) }
 
 // sessionsToken takes the token out of an item's secret: base64url, padded or
-// not, of a JSON object. A secret without one has none.
+// not, of a JSON object. A secret without one, or with one that could not stand
+// in a request's header, has none.
 func sessionsToken(secret string) string {
 	raw, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(secret, "="))
 	if err != nil {
@@ -134,7 +135,7 @@ func sessionsToken(secret string) string {
 	var payload struct {
 		Token string `json:"sessions_token"`
 	}
-	if json.Unmarshal(raw, &payload) != nil {
+	if json.Unmarshal(raw, &payload) != nil || strings.ContainsFunc(payload.Token, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return ""
 	}
 	return payload.Token

@@ -22,6 +22,8 @@ func TestSessionsToken(t *testing.T) {
 		strings.TrimRight(encode([]byte(`{"sessions_token":"t?>"}`)), "="): "t?>",
 		encode([]byte(`{"sessions_token":"t","auth":[{"type":"x"}]}`)):     "t",
 		encode([]byte(`{"sessions_token":1}`)):                             "",
+		encode([]byte(`{"sessions_token":"t\r\nX-Admin: 1"}`)):             "",
+		encode([]byte(`{"sessions_token":"\u0000"}`)):                      "",
 		encode([]byte(`{}`)):                                               "",
 		encode([]byte(`["sessions_token"]`)):                               "",
 		encode([]byte(`sessions_token`)):                                   "",
