@@ -167,7 +167,7 @@ func (m *Mounted) serve(server *fuse.Server, verified <-chan struct{}) {
 	server.Serve()
 	<-verified
 	m.notifier.disarm()
-	if m.Attached() {
+	if m.Attached() && !m.covered() {
 		// The connection was aborted and left a dead mount behind.
 		if err := unmountLazily(m.path); err != nil {
 			m.log.Warn("dead mount left behind", zap.String("code", "dead_mount_left"), zap.Error(err))

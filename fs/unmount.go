@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/moby/sys/mountinfo"
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
 )
@@ -62,6 +63,9 @@ func (m *Mounted) Unmount(ctx context.Context) error {
 	retry := time.NewTicker(busyRetry)
 	defer retry.Stop()
 	for m.Attached() {
+		if m.covered() {
+			return fmt.Errorf("unmount %s: %w", m.path, ErrCovered)
+		}
 		err := unmount(m.path)
 		if err == nil {
 			break
@@ -94,6 +98,17 @@ func (m *Mounted) detach() error {
 	}
 	m.log.Warn("mount in use, detached lazily", zap.String("code", "mount_busy"), zap.Stringers("holders", busy.Holders))
 	return busy
+}
+
+// ErrCovered: something that is not memfs's is mounted over the mount. It is left
+// alone, and the mount below it dies with this process.
+var ErrCovered = errors.New("another filesystem is mounted over it; unmount that first")
+
+// covered reports whether something else than a FUSE filesystem is on top at
+// the path.
+func (m *Mounted) covered() bool {
+	here, err := mountinfo.GetMounts(mountinfo.SingleEntryFilter(m.path))
+	return err == nil && len(here) > 0 && (device{here[len(here)-1].Major, here[len(here)-1].Minor}) != m.device
 }
 
 // Attached reports whether this mount, and no other, is on top at its path. It

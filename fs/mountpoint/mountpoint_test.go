@@ -1,6 +1,9 @@
 package mountpoint_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -141,5 +144,57 @@ func TestR18_StateDirInsideAnAttachedPath(t *testing.T) {
 		} else {
 			assert.NoError(t, err, dir)
 		}
+	}
+}
+
+// R1: a record that somebody else wrote removes nothing but empty directories
+// that a mount path of its own lies in.
+func TestR1_ForgedRecords(t *testing.T) {
+	for name, forge := range map[string]func(path, victim string) map[string]any{
+		"another directory": func(path, victim string) map[string]any {
+			return map[string]any{"path": path, "made": []string{victim, path}}
+		},
+		"a file": func(path, victim string) map[string]any {
+			return map[string]any{"path": path, "made": []string{victim + "/file", path}}
+		},
+		"a file that is a mount path": func(path, victim string) map[string]any {
+			return map[string]any{"path": victim + "/file/gone", "made": []string{victim + "/file"}}
+		},
+		"upwards": func(path, victim string) map[string]any {
+			return map[string]any{"path": path, "made": []string{path + "/../../" + filepath.Base(victim)}}
+		},
+		"the root": func(path, victim string) map[string]any {
+			return map[string]any{"path": path, "made": []string{"/"}}
+		},
+		"relative": func(path, victim string) map[string]any {
+			return map[string]any{"path": path, "made": []string{"."}}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			state, root := dirs(t)
+			path, other, victim := filepath.Join(root, "notes"), filepath.Join(root, "other"), filepath.Join(root, "victim")
+			p, err := mountpoint.Take(state, path, false) // makes the state directory
+			require.NoError(t, err)
+			require.NoError(t, p.Remove())
+			require.NoError(t, os.Mkdir(victim, 0o755))
+			require.NoError(t, os.WriteFile(filepath.Join(victim, "file"), []byte("theirs"), 0o600))
+			empty := filepath.Join(root, "empty")
+			require.NoError(t, os.Mkdir(empty, 0o755))
+			for _, v := range []string{victim, empty} {
+				r := forge(path, v)
+				text, err := json.Marshal(r)
+				require.NoError(t, err)
+				sum := sha256.Sum256([]byte(r["path"].(string)))
+				require.NoError(t, os.WriteFile(filepath.Join(state, "mountpoints", hex.EncodeToString(sum[:12])+".json"), text, 0o600))
+				for _, at := range []string{path, other} { // the record's own path, and others' clearing up
+					p, err := mountpoint.Take(state, at, false)
+					require.NoError(t, err)
+					require.NoError(t, p.Remove())
+				}
+			}
+			assert.FileExists(t, filepath.Join(victim, "file"))
+			assert.DirExists(t, empty)
+			assert.DirExists(t, root)
+		})
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -66,17 +68,26 @@ func recall(state *disk.Dir, name string) (record, error) {
 		return record{}, err
 	}
 	var r record
-	if json.Unmarshal(text, &r) != nil || recordName(r.Path) != name {
+	if json.Unmarshal(text, &r) != nil || recordName(r.Path) != name || !r.sound() {
 		return record{}, nil
 	}
 	return r, nil
+}
+
+// sound reports whether a record can be one of ours: what it made is the mount
+// point and directories above it. Nothing else is ever removed, whoever wrote
+// the record.
+func (r record) sound() bool {
+	return !slices.ContainsFunc(r.Made, func(dir string) bool {
+		return !filepath.IsAbs(dir) || filepath.Clean(dir) != dir || !Inside(r.Path, dir)
+	})
 }
 
 // settle removes the directories of a record, and the record with the last.
 func settle(state *disk.Dir, r record) error {
 	for len(r.Made) > 0 {
 		last := len(r.Made) - 1
-		err := os.Remove(r.Made[last])
+		err := syscall.Rmdir(r.Made[last]) // an empty directory, never a file
 		switch {
 		case err == nil || errors.Is(err, fs.ErrNotExist):
 			r.Made = r.Made[:last]
