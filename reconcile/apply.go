@@ -12,6 +12,35 @@ import (
 	"memfs/store/replica"
 )
 
+// maxSet bounds what the records of one set take in the journal, in bytes, since
+// its frames are bounded. Ten thousand new memories with usual paths fit; the
+// changes of a store that is far over its cap are split, and what one part finds
+// in its place waits for the next pass.
+const maxSet = 8 << 20
+
+// recordsOf is over what the records of a change take, in bytes.
+func recordsOf(c Change) int {
+	size := 256
+	if b := c.Base; b != nil {
+		size += 3*len(b.Path) + 3*len(b.ID) + 2*len(b.VersionID)
+	}
+	return size
+}
+
+// parts splits changes into sets that the journal can take.
+func parts(changes []Change) (sets [][]Change) {
+	for len(changes) > 0 {
+		n, size := 1, recordsOf(changes[0])
+		for n < len(changes) && size+recordsOf(changes[n]) <= maxSet {
+			size += recordsOf(changes[n])
+			n++
+		}
+		sets = append(sets, changes[:n])
+		changes = changes[n:]
+	}
+	return sets
+}
+
 // applyChanges makes the changes that came from the store, as one set. Contents
 // of files that are in use here are fetched before, so that nobody has to wait
 // for them afterwards.
@@ -20,6 +49,15 @@ func (p *passing) applyChanges(ctx context.Context, changes []Change) error {
 		return nil
 	}
 	changes, fault := p.fetchFor(ctx, changes)
+	for _, part := range parts(changes) {
+		if err := p.applySet(part); err != nil {
+			return err
+		}
+	}
+	return fault
+}
+
+func (p *passing) applySet(changes []Change) error {
 	set := make([]replica.Apply, len(changes))
 	for i, c := range changes {
 		set[i] = c.Apply
@@ -33,7 +71,7 @@ func (p *passing) applyChanges(ctx context.Context, changes []Change) error {
 			p.appliedChange(c)
 		}
 	}
-	return fault
+	return nil
 }
 
 func (p *passing) appliedChange(c Change) {
