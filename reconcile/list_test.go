@@ -64,24 +64,6 @@ func TestR1_AListingThatFailsEnds(t *testing.T) {
 	require.ErrorContains(t, err, "refused")
 }
 
-// R5, R12: paths that no file can have are listed, counted and forgotten.
-func TestR12_PathsOfEveryKindAreCounted(t *testing.T) {
-	v := NewView()
-	illegal := []string{"relative", "..", ".", "../x", "a/b/c", "/", "//", "//x", "/a//b", "/../x", "/a/", "/./x", "\x1b", "/a\nb"}
-	var memories []store.Memory
-	for i, path := range illegal {
-		memories = append(memories, store.Memory{ID: fmt.Sprint(i), VersionID: "v", Path: path})
-	}
-	v.Put(memories...)
-	require.Equal(t, len(illegal), v.Hidden())
-	for i := range illegal {
-		v.Gone(fmt.Sprint(i))
-	}
-	require.Zero(t, v.Hidden())
-	require.Zero(t, v.Len())
-	require.Empty(t, v.below)
-}
-
 // R5: a tree that never ends is not followed for ever.
 func TestR5_EndlessTrees(t *testing.T) {
 	for name, children := range map[string]func(dir string) []string{

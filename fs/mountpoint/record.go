@@ -79,7 +79,7 @@ func recall(state *disk.Dir, name string) (record, error) {
 // the record.
 func (r record) sound() bool {
 	return !slices.ContainsFunc(r.Made, func(dir string) bool {
-		return !filepath.IsAbs(dir) || filepath.Clean(dir) != dir || !Inside(r.Path, dir)
+		return dir == "/" || !filepath.IsAbs(dir) || filepath.Clean(dir) != dir || !Inside(r.Path, dir)
 	})
 }
 

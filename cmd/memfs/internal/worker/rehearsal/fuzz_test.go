@@ -9,8 +9,8 @@ import (
 	"memfs/store/local"
 )
 
-// FuzzRead reads any text as a session script.
-func FuzzRead(f *testing.F) {
+// FuzzScript reads any text as a session script.
+func FuzzScript(f *testing.F) {
 	f.Add("stores: [{name: notes, memories: {/a.md: text}}]\ncalls: [{bash: ls /mnt/memory/notes}]\nend: idle\n")
 	f.Add("calls: [{tool: write, input: {file_path: /mnt/memory/notes/a, content: [1, {2: 3}]}}]\n")
 	f.Add("a: &a [*a]\n")
