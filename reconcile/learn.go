@@ -132,7 +132,7 @@ func (l *learner) list(ctx context.Context, inFlight map[string]bool, list func(
 	if err != nil {
 		return err
 	}
-	all, err := list(ctx, l.reader)
+	all, err := list(ctx, patient{l.reader})
 	if err != nil {
 		return err
 	}
@@ -192,7 +192,7 @@ func (l *learner) newest(ctx context.Context, inFlight map[string]bool) (cursor 
 	if skip {
 		return time.Time{}, nil, nil
 	}
-	page, err := l.reader.Versions(ctx, store.VersionQuery{})
+	page, err := patient{l.reader}.Versions(ctx, store.VersionQuery{})
 	switch {
 	case errors.Is(err, store.ErrUnauthorized), errors.Is(err, store.ErrNotFound):
 		return time.Time{}, nil, nil
@@ -209,7 +209,7 @@ func (l *learner) newest(ctx context.Context, inFlight map[string]bool) (cursor 
 		}
 	}
 	if len(page.Versions) == 0 {
-		info, err := l.reader.Info(ctx)
+		info, err := patient{l.reader}.Info(ctx)
 		if err != nil {
 			return time.Time{}, nil, fmt.Errorf("store: %w", err)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -101,4 +102,25 @@ func (e endless) List(_ context.Context, q store.ListQuery) (store.ListPage, err
 		page.Memories = append(page.Memories, store.Memory{ID: at, VersionID: at, Path: at})
 	}
 	return page, nil
+}
+
+// One lost answer does not end a listing of many requests: an attach has no
+// next pass.
+func TestR1_AListingSurvivesLostAnswers(t *testing.T) {
+	withBench(t, func(b *bench) {
+		for i := range 300 {
+			b.put(fmt.Sprintf("/d%d/e/%03d", i%20, i), "text")
+		}
+		lost := map[string]bool{}
+		b.hook(func(call string) error {
+			if !lost[call] {
+				lost[call] = true
+				return &store.UnavailableError{Status: 529, After: time.Second}
+			}
+			return nil
+		}, nil)
+	}, func(b *bench) {
+		b.hook(nil, nil)
+		require.Len(t, b.tree(), 300)
+	})
 }

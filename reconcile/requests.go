@@ -52,7 +52,24 @@ func (r reads) Version(ctx context.Context, id string) (store.Version, error) {
 	return r.Reader.Version(ctx, id)
 }
 
-// writes does the same for the requests that change a store. A read-only store
+// patient asks again where an answer is lost or the store is busy. What takes
+// many requests of which none may fail is read through it: the first of a full
+// listing's failures would end the listing, and with it an attach (R1).
+type patient struct{ store.Reader }
+
+func (p patient) Info(ctx context.Context) (store.Info, error) {
+	return store.Patiently(ctx, p.Reader.Info)
+}
+
+func (p patient) List(ctx context.Context, q store.ListQuery) (store.ListPage, error) {
+	return store.Patiently(ctx, func(ctx context.Context) (store.ListPage, error) { return p.Reader.List(ctx, q) })
+}
+
+func (p patient) Versions(ctx context.Context, q store.VersionQuery) (store.VersionPage, error) {
+	return store.Patiently(ctx, func(ctx context.Context) (store.VersionPage, error) { return p.Reader.Versions(ctx, q) })
+}
+
+// writes does what reads does for the requests that change a store. A read-only store
 // has none (R10).
 type writes struct {
 	client store.Client

@@ -154,7 +154,7 @@ func find(ctx context.Context, b *backend.Backend, specs []volume.Spec) ([]store
 	group, ctx := errgroup.WithContext(ctx)
 	for i, spec := range specs {
 		group.Go(func() (err error) {
-			infos[i], err = b.Find(ctx, spec.Store)
+			infos[i], err = store.Patiently(ctx, func(ctx context.Context) (store.Info, error) { return b.Find(ctx, spec.Store) })
 			return err
 		})
 	}
