@@ -157,7 +157,11 @@ func (p *passing) rounds(ctx context.Context) error {
 // carryOut does what the plan says.
 func (p *passing) carryOut(ctx context.Context) error {
 	for _, s := range p.plan.Settle {
-		if err := p.replica.Settle(s.Seq, s.Apply); err != nil {
+		settle := func() error { return p.replica.Settle(s.Seq, s.Apply) }
+		if s.Apply == nil {
+			settle = func() error { return p.replica.Missing(s.Seq) }
+		}
+		if err := settle(); err != nil {
 			return err
 		}
 	}

@@ -45,7 +45,7 @@ type Replica struct {
 	ckpt       sync.Mutex
 	compaction compaction
 	running    sync.WaitGroup
-	inherited  inherited // mu guards it
+	awaited    awaited // mu guards it
 	fetches    singleflight.Group
 	failed     failures
 }

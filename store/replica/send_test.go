@@ -9,7 +9,8 @@ import (
 )
 
 // A request of a killed process may arrive after the store was looked at: it is
-// remembered for 10 minutes from then. What this process asked for is certain.
+// remembered for 10 minutes from then; one of this process whose answer was lost
+// for 2.
 func TestR16_SendOfAKilledProcessIsRememberedForAWhile(t *testing.T) {
 	w := newWorld(t)
 	w.write("/a", "text")
@@ -20,7 +21,7 @@ func TestR16_SendOfAKilledProcessIsRememberedForAWhile(t *testing.T) {
 		return seq
 	}
 	require.NoError(t, w.Settle(send(), nil))
-	assert.Empty(t, w.Snapshot(nil, nil).Sends, "its own is certain")
+	assert.Empty(t, w.Snapshot(nil, nil).Sends, "what was answered is certain")
 
 	assert.False(t, w.Awaiting())
 	old := send()
@@ -28,17 +29,20 @@ func TestR16_SendOfAKilledProcessIsRememberedForAWhile(t *testing.T) {
 	assert.True(t, w.Awaiting())
 	own := send()
 	w.clock.advance(time.Hour) // before anybody looked at the store
-	require.NoError(t, w.Settle(old, nil))
-	require.NoError(t, w.Settle(own, nil))
-	w.clock.advance(lateFor - time.Minute)
-	require.NoError(t, w.Settle(old, nil))
+	require.NoError(t, w.Missing(old))
+	require.NoError(t, w.Missing(own))
+	assert.Len(t, w.Snapshot(nil, nil).Sends, 2)
+	w.clock.advance(lateOwn + time.Minute)
+	require.NoError(t, w.Missing(own))
+	w.clock.advance(lateFor - lateOwn - 2*time.Minute)
+	require.NoError(t, w.Missing(old))
 	sends := w.Snapshot(nil, nil).Sends
 	require.Len(t, sends, 1)
 	assert.False(t, w.Awaiting(), "sent over an hour ago")
 	assert.Equal(t, old, sends[0].Seq)
 
 	w.clock.advance(2 * time.Minute)
-	require.NoError(t, w.Settle(old, nil))
+	require.NoError(t, w.Missing(old))
 	assert.Empty(t, w.Snapshot(nil, nil).Sends)
 }
 
@@ -55,7 +59,7 @@ func TestR16_SendOfAKilledProcessSettlesWhenItArrives(t *testing.T) {
 	seq, err := w.BeginSend(Send{Op: OpCreate, Path: f.Path, SHA: f.SHA, Ino: f.Ino})
 	require.NoError(t, err)
 	w.kill()
-	require.NoError(t, w.Settle(seq, nil))
+	require.NoError(t, w.Missing(seq))
 	w.mv("/a", "/b")
 	b := Base{ID: "m", Path: "/a", SHA: f.SHA, Size: f.Size}
 	require.NoError(t, w.Settle(seq, &Apply{ID: b.ID, Base: &b, Ino: f.Ino}))
