@@ -10,7 +10,7 @@ VERSION       ?= $(shell git describe --tags --always --dirty 2>/dev/null || ech
 CASES ?= ../shared/cases
 
 .DEFAULT_GOAL := help
-.PHONY: help build test demo bench crash fuzz lint notice ci conformance clean
+.PHONY: help build test demo bench crash soak fuzz lint notice ci conformance clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,6 +31,11 @@ bench: build ## memfs beside ext4, the official SDK and rclone: one table, about
 ROUNDS ?= 1000
 crash: ## kill memfs at random, ROUNDS (1000) times, and compare what is left
 	$(GO) test -count=1 -timeout 4h -v -run KillLoop ./integration/crash -crash.rounds $(ROUNDS)
+
+SOAK ?= 10m
+SEED ?= 0
+soak: ## eight mounts in bad weather for SOAK (10m), compared all the time; SEED repeats the choices
+	$(GO) test -count=1 -timeout 0 -v -run TestSoak ./integration/soak -soak.for $(SOAK) -soak.seed $(SEED)
 
 FUZZTIME  ?= 30s
 FUZZ      ?= Fuzz[A-Za-z]+

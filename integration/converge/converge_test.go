@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"memfs/integration/mounttest"
+	"memfs/integration/workload"
 	"memfs/store"
 	"memfs/store/local"
 )
@@ -38,15 +39,15 @@ func TestTwoMountsConverge(t *testing.T) {
 	right := s.mount(mounttest.Options{Interval: time.Second})
 	mounts := []*mount{left, right}
 
-	var editors []*editor
+	var editors []*workload.Editor
 	ctx, cancel := context.WithTimeout(t.Context(), *editFor)
 	defer cancel()
 	var group errgroup.Group
 	for i, m := range mounts {
 		for k := range pairs {
-			e := newEditor(fmt.Sprintf("editor %d of mount %d", k, i), m.At(fmt.Sprint("pair", k)), *seed+uint64(i*pairs+k))
+			e := workload.NewEditor(fmt.Sprintf("editor %d of mount %d", k, i), m.At(fmt.Sprint("pair", k)), *seed+uint64(i*pairs+k))
 			editors = append(editors, e)
-			group.Go(func() error { return e.run(ctx) })
+			group.Go(func() error { return e.Run(ctx) })
 		}
 	}
 	require.NoError(t, group.Wait())
@@ -60,8 +61,8 @@ func TestTwoMountsConverge(t *testing.T) {
 	}
 	texts := kept(t, mounts)
 	for _, e := range editors {
-		t.Logf("%s: %v; %d of its %d lines must be somewhere", e.name, e.done, len(e.alive), e.n)
-		for line, name := range e.alive {
+		t.Log(e)
+		for line, name := range e.Alive() {
 			if !strings.Contains(texts, line) {
 				assert.Fail(t, "lost", "%s, to %s: it is nowhere", strings.TrimSpace(line), name)
 			}

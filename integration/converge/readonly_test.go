@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"memfs/integration/mounttest"
+	"memfs/integration/workload"
 	"memfs/store"
 	"memfs/store/local"
 )
@@ -37,11 +38,11 @@ func TestR10_AReadOnlyStoreGetsNoChangingRequest(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second)
 	defer cancel()
 	var group errgroup.Group
-	var editors []*editor
+	var editors []*workload.Editor
 	for k := range pairs {
-		e := newEditor(fmt.Sprint("editor ", k), m.At(fmt.Sprint("pair", k)), *seed+uint64(k))
+		e := workload.NewEditor(fmt.Sprint("editor ", k), m.At(fmt.Sprint("pair", k)), *seed+uint64(k))
 		editors = append(editors, e)
-		group.Go(func() error { return e.run(ctx) })
+		group.Go(func() error { return e.Run(ctx) })
 	}
 	group.Go(func() error { return s.change(ctx, rand.New(rand.NewPCG(*seed, 1))) })
 	require.NoError(t, group.Wait())
@@ -62,7 +63,7 @@ func TestR10_AReadOnlyStoreGetsNoChangingRequest(t *testing.T) {
 	}
 	lines := 0
 	for _, e := range editors {
-		lines += e.n
+		lines += e.Written()
 	}
 	assert.Greater(t, lines, 50, "there were edits")
 }
@@ -79,7 +80,7 @@ func (s *server) change(ctx context.Context, r *rand.Rand) error {
 			}
 		}
 		text := fmt.Appendf(nil, "number %d from the store\n", n)
-		to := fmt.Sprintf("/pair%d/%s", r.IntN(pairs), names[r.IntN(len(names))])
+		to := fmt.Sprintf("/pair%d/%s", r.IntN(pairs), workload.Names[r.IntN(len(workload.Names))])
 		var err error
 		switch pick := r.IntN(10); {
 		case pick < 2 || len(paths) < 5:

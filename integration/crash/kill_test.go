@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"memfs/integration/workload"
 	"memfs/store"
 )
 
@@ -37,10 +38,11 @@ type loop struct {
 	t       *testing.T
 	h       *host
 	rng     *rand.Rand
-	workers []*worker
+	workers []*workload.Worker
 	round   int
 	starts  []time.Duration
 	killed  atomic.Bool
+	ended   bool // properly, in this round
 }
 
 // TestKillLoop: nothing acknowledged is lost, no mount is left dead, no change
@@ -53,12 +55,11 @@ func TestKillLoop(t *testing.T) {
 	l := &loop{t: t, h: newHost(t), rng: rand.New(rand.NewPCG(*seed, 0))}
 	l.h.args = []string{"--allow-mass-delete"}
 	for i := range workers {
-		l.workers = append(l.workers, &worker{dir: l.h.path(fmt.Sprint("w", i)), rng: rand.New(rand.NewPCG(*seed, uint64(i+1))),
-			worlds: []world{{}}, texts: map[store.SHA]bool{}})
+		l.workers = append(l.workers, workload.NewWorker(l.h.path(fmt.Sprint("w", i)), *seed+uint64(i+1)))
 	}
 	p := l.h.start()
 	for _, w := range l.workers {
-		require.NoError(t, os.Mkdir(w.dir, 0o700))
+		require.NoError(t, os.Mkdir(w.Dir, 0o700))
 	}
 	for l.round = 0; l.round < *rounds; l.round++ {
 		l.work(p)
@@ -116,13 +117,13 @@ func (l *loop) work(p *process) {
 	for _, w := range l.workers {
 		wait.Go(func() {
 			for !l.killed.Load() {
-				if err := w.step(); err != nil {
+				if err := w.Step(); err != nil {
 					if !l.killed.Load() {
-						l.t.Errorf("%s: %v", w.dir, err)
+						l.t.Errorf("%s: %v", w.Dir, err)
 					}
 					return
 				}
-				time.Sleep(time.Duration(w.rng.Int64N(int64(think))))
+				time.Sleep(time.Duration(rand.Int64N(int64(think))))
 			}
 		})
 	}
@@ -140,43 +141,40 @@ func (l *loop) work(p *process) {
 	case <-p.over:
 	}
 	l.h.server.set(nil)
-	if end && !l.killed.Swap(true) {
+	l.ended = end && !l.killed.Swap(true)
+	if l.ended {
 		wait.Wait()
 		assert.Zero(l.t, p.stop(), tail(l.h.log()))
-		for _, w := range l.workers {
-			// The rest was local (R17). The state stays where a request of a memfs
-			// killed before may still be on its way, and goes elsewhere.
-			w.worlds = []world{w.now().sent(), w.now()}
-		}
 		return
 	}
 	gone()
 	wait.Wait()
 }
 
-// compare finds each directory in a state that the kill may have left.
+// compare finds each directory in a state that the kill may have left, or, after
+// a proper end, what is not local only (R17). The state stays where a request of
+// a memfs killed before may still be on its way, and goes elsewhere.
 func (l *loop) compare() {
 	for _, w := range l.workers {
-		found, err := look(w.dir)
+		found, err := workload.Clean(w.Dir)
 		require.NoError(l.t, err)
-		if !w.may(found) {
-			l.t.Errorf("%s after a kill during %q is none of:\n%s\nbut %s", w.dir, w.doing, describe(w.worlds...), describe(found))
+		if l.ended {
+			err = w.SettleSent(found)
+		} else {
+			err = w.Settle(found)
 		}
-		for _, text := range found {
-			w.texts[store.Hash([]byte(text))] = true
-		}
-		w.worlds, w.doing, w.torn = []world{found}, "", nil
+		assert.NoError(l.t, err)
 	}
 }
 
 // compareStore compares what the store has with the mount's files.
 func (l *loop) compareStore() {
 	l.t.Helper()
-	want, got := world{}, world{}
+	want, got := workload.World{}, workload.World{}
 	for _, w := range l.workers {
-		for name, text := range w.now().sent() {
+		for name, text := range w.Now().Sent() {
 			if !strings.HasSuffix(name, "/") {
-				want["/"+filepath.Base(w.dir)+"/"+name] = text
+				want["/"+filepath.Base(w.Dir)+"/"+name] = text
 			}
 		}
 	}
@@ -184,7 +182,7 @@ func (l *loop) compareStore() {
 		got[path] = string(m.Content)
 	}
 	if !maps.Equal(want, got) {
-		l.t.Errorf("the store has\n%s\nand the mount\n%s\n%s", describe(got), describe(want), tail(l.h.log()))
+		l.t.Errorf("the store has\n%s\nand the mount\n%s\n%s", workload.Describe(got), workload.Describe(want), tail(l.h.log()))
 	}
 }
 
@@ -193,7 +191,7 @@ func (l *loop) compareStore() {
 func (l *loop) checkHistory() {
 	known := map[store.SHA]bool{store.Hash(nil): true}
 	for _, w := range l.workers {
-		for sha := range w.texts {
+		for sha := range w.Texts() {
 			known[sha] = true
 		}
 	}
@@ -240,30 +238,14 @@ func (l *loop) report() {
 	slices.Sort(l.starts)
 	n := 0
 	for _, w := range l.workers {
-		n += w.n
+		n += w.Written()
 	}
 	l.t.Logf("%d rounds, about %d texts written; start: median %v, 99th percentile %v, longest %v", len(l.starts), n,
 		l.starts[len(l.starts)/2], l.starts[len(l.starts)*99/100], l.starts[len(l.starts)-1])
 	assert.Less(l.t, l.starts[len(l.starts)/2], time.Second, "start time")
 }
 
-func describe(worlds ...world) string {
-	var b strings.Builder
-	for _, w := range worlds {
-		b.WriteString("{")
-		names := make([]string, 0, len(w))
-		for name := range w {
-			names = append(names, name)
-		}
-		slices.Sort(names)
-		for _, name := range names {
-			text := w[name]
-			fmt.Fprintf(&b, " %s:%d:%.40q", name, len(text), text)
-		}
-		b.WriteString(" }\n")
-	}
-	return b.String()
-}
+func pick[T any](rng *rand.Rand, from []T) T { return from[rng.IntN(len(from))] }
 
 func tail(log string) string {
 	lines := strings.Split(log, "\n")

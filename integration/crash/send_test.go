@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"memfs/integration/workload"
 	"memfs/store"
 )
 
@@ -58,11 +59,19 @@ func (s *server) arrivals() map[string]func(*http.Request, []byte, func()) {
 // versions, and nothing of memfs's own is taken for somebody else's.
 func TestR16_KilledBetweenSendAndAnswer(t *testing.T) {
 	for then, again := range after {
-		t.Run(then, func(t *testing.T) { killWhileSending(t, again) })
+		t.Run(then, func(t *testing.T) { loseAnswers(t, again, true) })
 	}
 }
 
-func killWhileSending(t *testing.T, again func(*testing.T, *host, string)) {
+// TestR16_AnswersAreLostAndMemfsLivesOn is the same without a kill: what carries
+// requests may carry one out when its connection is long cut.
+func TestR16_AnswersAreLostAndMemfsLivesOn(t *testing.T) {
+	for then, again := range after {
+		t.Run(then, func(t *testing.T) { loseAnswers(t, again, false) })
+	}
+}
+
+func loseAnswers(t *testing.T, again func(*testing.T, *host, string), kill bool) {
 	h := newHost(t)
 	h.args = []string{"--allow-mass-delete"}
 	p := h.start()
@@ -85,7 +94,8 @@ func killWhileSending(t *testing.T, again func(*testing.T, *host, string)) {
 
 	var arrived sync.WaitGroup
 	arrived.Add(len(names))
-	h.server.set(&trap{all: true, sprung: func() { arrived.Done(); <-p.over }, apply: func(r *http.Request, body []byte, do func()) {
+	over := make(chan struct{})
+	h.server.set(&trap{all: true, sprung: func() { arrived.Done(); <-over }, apply: func(r *http.Request, body []byte, do func()) {
 		at := paths[path.Base(r.URL.Path)]
 		if at == "" {
 			var create struct{ Path string }
@@ -99,12 +109,21 @@ func killWhileSending(t *testing.T, again func(*testing.T, *host, string)) {
 		change, _, _ := strings.Cut(name, "-")
 		changes[change](t, h, name)
 	}
-	go func() { _, _, _ = h.run("sync", h.mnt) }()
+	syncing := make(chan struct{})
+	go func() {
+		defer close(syncing)
+		_, _, _ = h.run("sync", h.mnt)
+	}()
 	arrived.Wait()
-	p.kill()
 	h.server.set(nil)
-
-	p = h.start()
+	if kill {
+		p.kill()
+		close(over)
+		p = h.start()
+	} else {
+		close(over)
+		<-syncing
+	}
 	for _, name := range names {
 		at := name
 		if strings.HasPrefix(name, "rename") {
@@ -117,7 +136,7 @@ func killWhileSending(t *testing.T, again func(*testing.T, *host, string)) {
 	h.sync()
 	h.sync()
 	want := map[string]string{}
-	found, err := look(h.mnt)
+	found, err := workload.Look(h.mnt)
 	require.NoError(t, err)
 	for name, text := range found {
 		if name != store.MarkerName {

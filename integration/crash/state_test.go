@@ -13,33 +13,23 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"memfs/integration/smalldisk"
 )
 
 // small gives the host a state directory of 2 MiB.
 func (h *host) small() {
 	h.t.Helper()
-	if os.Geteuid() != 0 {
-		h.t.Skip("only root can mount a small disk")
-	}
-	require.NoError(h.t, os.Mkdir(h.state(), 0o700))
-	require.NoError(h.t, unix.Mount("tmpfs", h.state(), "tmpfs", 0, "size=2m,mode=700"))
-	h.t.Cleanup(func() { require.NoError(h.t, unix.Unmount(h.state(), unix.MNT_DETACH)) })
+	smalldisk.Mount(h.t, h.state(), "2m")
 }
 
 // fill leaves no byte free in the state directory; the returned function makes
 // room again.
 func (h *host) fill() (room func()) {
 	h.t.Helper()
-	f, err := os.Create(filepath.Join(h.state(), "fill"))
+	free, err := smalldisk.Fill(h.state())
 	require.NoError(h.t, err)
-	defer f.Close()
-	for size := 64 << 10; size > 0; size /= 16 {
-		for err = nil; err == nil; {
-			_, err = f.Write(make([]byte, size))
-		}
-		require.ErrorIs(h.t, err, unix.ENOSPC)
-	}
-	return func() { require.NoError(h.t, os.Remove(f.Name())) }
+	return func() { require.NoError(h.t, free()) }
 }
 
 // A full state directory is the writer's error, harms nothing in the store, and

@@ -2,6 +2,7 @@ package mounttest
 
 import (
 	"path/filepath"
+	"testing"
 
 	"github.com/stretchr/testify/require"
 
@@ -64,21 +65,29 @@ func (m *Mount) Texts() map[string]string {
 // Losers are the texts that lost a conflict, by the path that they had (R7).
 func (m *Mount) Losers() map[string][]string {
 	m.t.Helper()
-	areas, err := filepath.Glob(filepath.Join(m.config.State, "conflicts", "*"))
-	require.NoError(m.t, err)
-	require.Len(m.t, areas, 1)
-	dir, err := disk.Open(areas[0], nil)
-	require.NoError(m.t, err)
-	defer func() { require.NoError(m.t, dir.Close()) }()
-	area, err := conflicts.Open(dir, conflicts.Options{})
-	require.NoError(m.t, err)
-	entries, err := area.List()
-	require.NoError(m.t, err)
+	return Losers(m.t, m.config.State)
+}
+
+// Losers are the texts of all stores that lost a conflict and are kept in a
+// state directory, by the path that they had.
+func Losers(t testing.TB, state string) map[string][]string {
+	t.Helper()
+	areas, err := filepath.Glob(filepath.Join(state, "conflicts", "*"))
+	require.NoError(t, err)
 	losers := make(map[string][]string)
-	for _, e := range entries {
-		text, _, err := area.Text(e.ID)
-		require.NoError(m.t, err)
-		losers[e.Path] = append(losers[e.Path], string(text))
+	for _, at := range areas {
+		dir, err := disk.Open(at, nil)
+		require.NoError(t, err)
+		defer func() { require.NoError(t, dir.Close()) }()
+		area, err := conflicts.Open(dir, conflicts.Options{})
+		require.NoError(t, err)
+		entries, err := area.List()
+		require.NoError(t, err)
+		for _, e := range entries {
+			text, _, err := area.Text(e.ID)
+			require.NoError(t, err)
+			losers[e.Path] = append(losers[e.Path], string(text))
+		}
 	}
 	return losers
 }

@@ -1,6 +1,6 @@
 //go:build linux
 
-package converge
+package workload
 
 import (
 	"context"
@@ -17,15 +17,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// names are what editors fight about: "n" is a file for one and a directory for
+// Names are what editors fight about: "n" is a file for one and a directory for
 // another.
-var names = []string{"a.md", "b.md", "x/a.md", "x/b.md", "x/y/c.md", "z/a.md", "n", "n/deep.md"}
+var Names = []string{"a.md", "b.md", "x/a.md", "x/b.md", "x/y/c.md", "z/a.md", "n", "n/deep.md"}
 
 var directories = []string{"x", "x/y", "z", "n", "w"}
 
-// editor edits one directory of a mount, alone on its mount, as another does on
+// Editor edits one directory of a mount, alone on its mount, as another does on
 // the other mount. It knows which of its texts it has not itself destroyed.
-type editor struct {
+type Editor struct {
 	name string
 	root string
 	rand *rand.Rand
@@ -37,13 +37,29 @@ type editor struct {
 	done  map[string]int // how often each kind of edit succeeded
 }
 
-func newEditor(name, root string, seed uint64) *editor {
-	return &editor{name: name, root: root, rand: rand.New(rand.NewPCG(seed, 0)), alive: map[string]string{}, done: map[string]int{}}
+// NewEditor makes an editor of a directory in a mount; its name is in its texts.
+func NewEditor(name, root string, seed uint64) *Editor {
+	return &Editor{name: name, root: root, rand: rand.New(rand.NewPCG(seed, 0)), alive: map[string]string{}, done: map[string]int{}}
 }
 
-// run edits until ctx ends. An error is one that no change from the other side
+// Run edits until ctx ends. An error is one that no change from the other side
 // explains.
-func (e *editor) run(ctx context.Context) error {
+func (e *Editor) Run(ctx context.Context) error {
+	for {
+		if err := e.Edit(); err != nil {
+			return err
+		}
+		select {
+		case <-time.After(time.Duration(e.rand.IntN(150)) * time.Millisecond):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// Edit makes one edit. An error is one that no change from the other side
+// explains.
+func (e *Editor) Edit() error {
 	edits := []struct {
 		name  string
 		often int
@@ -57,26 +73,32 @@ func (e *editor) run(ctx context.Context) error {
 	for _, edit := range edits {
 		total += edit.often
 	}
-	for {
-		pick := e.rand.IntN(total)
-		for _, edit := range edits {
-			if pick -= edit.often; pick >= 0 {
-				continue
-			}
-			switch err := edit.do(); {
-			case err == nil:
-				e.done[edit.name]++
-			case !explained(err):
-				return fmt.Errorf("%s: %s: %w", e.name, edit.name, err)
-			}
-			break
+	pick := e.rand.IntN(total)
+	for _, edit := range edits {
+		if pick -= edit.often; pick >= 0 {
+			continue
 		}
-		select {
-		case <-time.After(time.Duration(e.rand.IntN(150)) * time.Millisecond):
-		case <-ctx.Done():
-			return nil
+		switch err := edit.do(); {
+		case err == nil:
+			e.done[edit.name]++
+		case !explained(err):
+			return fmt.Errorf("%s: %s: %w", e.name, edit.name, err)
 		}
+		break
 	}
+	return nil
+}
+
+// Alive are the lines that must be somewhere, with the names that they were
+// written to.
+func (e *Editor) Alive() map[string]string { return e.alive }
+
+// Written is how many lines it has written.
+func (e *Editor) Written() int { return e.n }
+
+// String says what it has done.
+func (e *Editor) String() string {
+	return fmt.Sprintf("%s: %v; %d of its %d lines must be somewhere", e.name, e.done, len(e.alive), e.n)
 }
 
 // explained: the other side has made, removed or moved what the edit is about.
@@ -89,34 +111,34 @@ func explained(err error) bool {
 	return false
 }
 
-func (e *editor) at(name string) string    { return filepath.Join(e.root, name) }
-func (e *editor) pick() string             { return names[e.rand.IntN(len(names))] }
-func (e *editor) directory() string        { return directories[e.rand.IntN(len(directories))] }
-func (e *editor) parent(name string) error { return os.MkdirAll(filepath.Dir(e.at(name)), 0o755) }
+func (e *Editor) at(name string) string    { return filepath.Join(e.root, name) }
+func (e *Editor) pick() string             { return Names[e.rand.IntN(len(Names))] }
+func (e *Editor) directory() string        { return directories[e.rand.IntN(len(directories))] }
+func (e *Editor) parent(name string) error { return os.MkdirAll(filepath.Dir(e.at(name)), 0o755) }
 
 // line is a text like no other.
-func (e *editor) line() string {
+func (e *Editor) line() string {
 	e.n++
 	return fmt.Sprintf("%s wrote this as number %06d\n", e.name, e.n)
 }
 
 // destroys notes that a file is about to be overwritten or removed.
-func (e *editor) destroys(path string) {
+func (e *Editor) destroys(path string) {
 	if text, err := os.ReadFile(path); err == nil {
 		e.destroyed(text)
 	}
 }
 
-func (e *editor) destroyed(text []byte) {
+func (e *Editor) destroyed(text []byte) {
 	for line := range strings.Lines(string(text)) {
 		delete(e.alive, line)
 	}
 }
 
-func (e *editor) overwrite() error { return e.put(e.pick()) }
+func (e *Editor) overwrite() error { return e.put(e.pick()) }
 
 // put replaces what a file holds, as most tools do.
-func (e *editor) put(name string) error {
+func (e *Editor) put(name string) error {
 	if err := e.parent(name); err != nil {
 		return err
 	}
@@ -142,7 +164,7 @@ func (e *editor) put(name string) error {
 }
 
 // save writes beside the file and renames over it, as editors do.
-func (e *editor) save() error {
+func (e *Editor) save() error {
 	name := e.pick()
 	beside := name + ".new"
 	if err := e.put(beside); err != nil {
@@ -151,7 +173,7 @@ func (e *editor) save() error {
 	return e.move(beside, name)
 }
 
-func (e *editor) append() error {
+func (e *Editor) append() error {
 	name := e.pick()
 	if err := e.parent(name); err != nil {
 		return err
@@ -169,12 +191,12 @@ func (e *editor) append() error {
 	return nil
 }
 
-func (e *editor) rename() error { return e.move(e.pick(), e.pick()) }
+func (e *Editor) rename() error { return e.move(e.pick(), e.pick()) }
 
-func (e *editor) renameDir() error { return e.move(e.directory(), e.directory()) }
+func (e *Editor) renameDir() error { return e.move(e.directory(), e.directory()) }
 
 // move renames a file or a directory.
-func (e *editor) move(from, to string) error {
+func (e *Editor) move(from, to string) error {
 	if from == to {
 		return nil
 	}
@@ -192,18 +214,18 @@ func (e *editor) move(from, to string) error {
 	return err
 }
 
-func (e *editor) remove() error {
+func (e *Editor) remove() error {
 	path := e.at(e.pick())
 	e.destroys(path)
 	return unix.Unlink(path)
 }
 
-func (e *editor) mkdir() error { return os.MkdirAll(e.at(e.directory()), 0o755) }
+func (e *Editor) mkdir() error { return os.MkdirAll(e.at(e.directory()), 0o755) }
 
-func (e *editor) removeDir() error { return e.clear(e.directory()) }
+func (e *Editor) removeDir() error { return e.clear(e.directory()) }
 
 // clear removes a tree.
-func (e *editor) clear(dir string) error {
+func (e *Editor) clear(dir string) error {
 	err := filepath.WalkDir(e.at(dir), func(path string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
 			e.destroys(path)
@@ -216,12 +238,12 @@ func (e *editor) clear(dir string) error {
 	return os.RemoveAll(e.at(dir))
 }
 
-func (e *editor) toDir() error { return e.instead("n/deep.md") }
+func (e *Editor) toDir() error { return e.instead("n/deep.md") }
 
-func (e *editor) toFile() error { return e.instead("n") }
+func (e *Editor) toFile() error { return e.instead("n") }
 
 // instead makes a file where perhaps something else is.
-func (e *editor) instead(name string) error {
+func (e *Editor) instead(name string) error {
 	if err := e.clear("n"); err != nil {
 		return err
 	}
