@@ -38,7 +38,7 @@ func observe(f *filesystem, observer func(Operation)) fuse.RawFileSystem {
 	if observer == nil {
 		return f
 	}
-	return &observed{filesystem: f, observer: observer}
+	return &observed{filesystem: f, observer: observer, epoch: time.Now()}
 }
 
 // observed tells of every request that a filesystem answers. Those with which
@@ -46,169 +46,179 @@ func observe(f *filesystem, observer func(Operation)) fuse.RawFileSystem {
 type observed struct {
 	*filesystem
 	observer func(Operation)
+	epoch    time.Time // what the clock counts from: time.Since reads one clock, time.Now two
 }
 
-// begin starts the clock of one request. The function that it returns is
-// called with the answer.
-func (o *observed) begin(op string, header *fuse.InHeader, name string) func(fuse.Status, int) {
-	began := time.Now()
-	return func(answer fuse.Status, bytes int) {
-		o.observer(Operation{Name: op, Store: o.storeID, Took: time.Since(began), Errno: syscall.Errno(answer), Bytes: bytes,
-			f: o.filesystem, node: header.NodeId, name: name})
-	}
+// request is one that is being answered.
+type request struct {
+	o        *observed
+	op, name string
+	node     uint64
+	began    time.Duration
+}
+
+// begin starts the clock of one request.
+func (o *observed) begin(op string, header *fuse.InHeader, name string) request {
+	return request{o, op, name, header.NodeId, time.Since(o.epoch)}
+}
+
+// end tells of the answer.
+func (r request) end(answer fuse.Status, bytes int) {
+	r.o.observer(Operation{Name: r.op, Store: r.o.storeID, Took: time.Since(r.o.epoch) - r.began, Errno: syscall.Errno(answer), Bytes: bytes,
+		f: r.o.filesystem, node: r.node, name: r.name})
 }
 
 func (o *observed) Lookup(c <-chan struct{}, header *fuse.InHeader, name string, out *fuse.EntryOut) fuse.Status {
-	end := o.begin("lookup", header, name)
+	request := o.begin("lookup", header, name)
 	answer := o.filesystem.Lookup(c, header, name, out)
 	if answer == fuse.OK && out.NodeId == 0 { // a name that the kernel may remember not to be there
-		end(fuse.ENOENT, 0)
+		request.end(fuse.ENOENT, 0)
 	} else {
-		end(answer, 0)
+		request.end(answer, 0)
 	}
 	return answer
 }
 
 func (o *observed) GetAttr(c <-chan struct{}, in *fuse.GetAttrIn, out *fuse.AttrOut) fuse.Status {
-	end := o.begin("getattr", &in.InHeader, "")
+	request := o.begin("getattr", &in.InHeader, "")
 	answer := o.filesystem.GetAttr(c, in, out)
-	end(answer, 0)
+	request.end(answer, 0)
 	return answer
 }
 
 func (o *observed) SetAttr(c <-chan struct{}, in *fuse.SetAttrIn, out *fuse.AttrOut) fuse.Status {
-	end := o.begin("setattr", &in.InHeader, "")
+	request := o.begin("setattr", &in.InHeader, "")
 	answer := o.filesystem.SetAttr(c, in, out)
-	end(answer, 0)
+	request.end(answer, 0)
 	return answer
 }
 
 func (o *observed) Statx(c <-chan struct{}, in *fuse.StatxIn, out *fuse.StatxOut) fuse.Status {
-	end := o.begin("statx", &in.InHeader, "")
+	request := o.begin("statx", &in.InHeader, "")
 	answer := o.filesystem.Statx(c, in, out)
-	end(answer, 0)
+	request.end(answer, 0)
 	return answer
 }
 
 func (o *observed) Create(c <-chan struct{}, in *fuse.CreateIn, name string, out *fuse.CreateOut) fuse.Status {
-	end := o.begin("create", &in.InHeader, name)
+	request := o.begin("create", &in.InHeader, name)
 	answer := o.filesystem.Create(c, in, name, out)
-	end(answer, 0)
+	request.end(answer, 0)
 	return answer
 }
 
 func (o *observed) Mknod(c <-chan struct{}, in *fuse.MknodIn, name string, out *fuse.EntryOut) fuse.Status {
-	end := o.begin("mknod", &in.InHeader, name)
+	request := o.begin("mknod", &in.InHeader, name)
 	answer := o.filesystem.Mknod(c, in, name, out)
-	end(answer, 0)
+	request.end(answer, 0)
 	return answer
 }
 
 func (o *observed) Mkdir(c <-chan struct{}, in *fuse.MkdirIn, name string, out *fuse.EntryOut) fuse.Status {
-	end := o.begin("mkdir", &in.InHeader, name)
+	request := o.begin("mkdir", &in.InHeader, name)
 	answer := o.filesystem.Mkdir(c, in, name, out)
-	end(answer, 0)
+	request.end(answer, 0)
 	return answer
 }
 
 func (o *observed) Symlink(c <-chan struct{}, header *fuse.InHeader, target, name string, out *fuse.EntryOut) fuse.Status {
-	end := o.begin("symlink", header, name)
+	request := o.begin("symlink", header, name)
 	answer := o.filesystem.Symlink(c, header, target, name, out)
-	end(answer, 0)
+	request.end(answer, 0)
 	return answer
 }
 
 func (o *observed) Link(c <-chan struct{}, in *fuse.LinkIn, name string, out *fuse.EntryOut) fuse.Status {
-	end := o.begin("link", &in.InHeader, name)
+	request := o.begin("link", &in.InHeader, name)
 	answer := o.filesystem.Link(c, in, name, out)
-	end(answer, 0)
+	request.end(answer, 0)
 	return answer
 }
 
 func (o *observed) Unlink(c <-chan struct{}, header *fuse.InHeader, name string) fuse.Status {
-	end := o.begin("unlink", header, name)
+	request := o.begin("unlink", header, name)
 	answer := o.filesystem.Unlink(c, header, name)
-	end(answer, 0)
+	request.end(answer, 0)
 	return answer
 }
 
 func (o *observed) Rmdir(c <-chan struct{}, header *fuse.InHeader, name string) fuse.Status {
-	end := o.begin("rmdir", header, name)
+	request := o.begin("rmdir", header, name)
 	answer := o.filesystem.Rmdir(c, header, name)
-	end(answer, 0)
+	request.end(answer, 0)
 	return answer
 }
 
 func (o *observed) Rename(c <-chan struct{}, in *fuse.RenameIn, name, newName string) fuse.Status {
-	end := o.begin("rename", &in.InHeader, name)
+	request := o.begin("rename", &in.InHeader, name)
 	answer := o.filesystem.Rename(c, in, name, newName)
-	end(answer, 0)
+	request.end(answer, 0)
 	return answer
 }
 
 func (o *observed) Read(c <-chan struct{}, in *fuse.ReadIn, buf []byte) (fuse.ReadResult, fuse.Status) {
-	end := o.begin("read", &in.InHeader, "")
+	request := o.begin("read", &in.InHeader, "")
 	result, answer := o.filesystem.Read(c, in, buf)
 	n := 0
 	if result != nil {
 		n = result.Size()
 	}
-	end(answer, n)
+	request.end(answer, n)
 	return result, answer
 }
 
 func (o *observed) Write(c <-chan struct{}, in *fuse.WriteIn, data []byte) (uint32, fuse.Status) {
-	end := o.begin("write", &in.InHeader, "")
+	request := o.begin("write", &in.InHeader, "")
 	n, answer := o.filesystem.Write(c, in, data)
-	end(answer, int(n))
+	request.end(answer, int(n))
 	return n, answer
 }
 
 func (o *observed) Fsync(c <-chan struct{}, in *fuse.FsyncIn) fuse.Status {
-	end := o.begin("fsync", &in.InHeader, "")
+	request := o.begin("fsync", &in.InHeader, "")
 	answer := o.filesystem.Fsync(c, in)
-	end(answer, 0)
+	request.end(answer, 0)
 	return answer
 }
 
 func (o *observed) FsyncDir(c <-chan struct{}, in *fuse.FsyncIn) fuse.Status {
-	end := o.begin("fsyncdir", &in.InHeader, "")
+	request := o.begin("fsyncdir", &in.InHeader, "")
 	answer := o.filesystem.FsyncDir(c, in)
-	end(answer, 0)
+	request.end(answer, 0)
 	return answer
 }
 
 func (o *observed) ReadDir(c <-chan struct{}, in *fuse.ReadIn, list *fuse.DirEntryList) fuse.Status {
-	end := o.begin("readdir", &in.InHeader, "")
+	request := o.begin("readdir", &in.InHeader, "")
 	answer := o.filesystem.ReadDir(c, in, list)
-	end(answer, 0)
+	request.end(answer, 0)
 	return answer
 }
 
 func (o *observed) ReadDirPlus(c <-chan struct{}, in *fuse.ReadIn, list *fuse.DirEntryList) fuse.Status {
-	end := o.begin("readdirplus", &in.InHeader, "")
+	request := o.begin("readdirplus", &in.InHeader, "")
 	answer := o.filesystem.ReadDirPlus(c, in, list)
-	end(answer, 0)
+	request.end(answer, 0)
 	return answer
 }
 
 func (o *observed) StatFs(c <-chan struct{}, header *fuse.InHeader, out *fuse.StatfsOut) fuse.Status {
-	end := o.begin("statfs", header, "")
+	request := o.begin("statfs", header, "")
 	answer := o.filesystem.StatFs(c, header, out)
-	end(answer, 0)
+	request.end(answer, 0)
 	return answer
 }
 
 func (o *observed) GetXAttr(c <-chan struct{}, header *fuse.InHeader, attr string, dest []byte) (uint32, fuse.Status) {
-	end := o.begin("getxattr", header, "")
+	request := o.begin("getxattr", header, "")
 	n, answer := o.filesystem.GetXAttr(c, header, attr, dest)
-	end(answer, 0)
+	request.end(answer, 0)
 	return n, answer
 }
 
 func (o *observed) ListXAttr(c <-chan struct{}, header *fuse.InHeader, dest []byte) (uint32, fuse.Status) {
-	end := o.begin("listxattr", header, "")
+	request := o.begin("listxattr", header, "")
 	n, answer := o.filesystem.ListXAttr(c, header, dest)
-	end(answer, 0)
+	request.end(answer, 0)
 	return n, answer
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -64,6 +65,9 @@ func privileges(f Facts) Check {
 		c.Detail = "directly, with CAP_SYS_ADMIN"
 	case f.SysAdmin:
 		c.Status, c.Detail = Fail, "CAP_SYS_ADMIN is there, but a trial mount failed: "+reason(f.TrialMount)
+		if f.AppArmor != "" {
+			c.Detail += "; AppArmor confines this process by " + f.AppArmor
+		}
 		c.Remedy = "a security module forbids mount(2); give the container --security-opt apparmor=unconfined (and seccomp=unconfined where a profile of your own applies)"
 		if errors.Is(f.TrialMount, syscall.ENODEV) {
 			c.Remedy = "as root on the host: modprobe fuse"
@@ -82,6 +86,23 @@ func privileges(f Facts) Check {
 		c.Remedy = "as root: chmod u+s " + f.Helper
 	default:
 		c.Detail = "through " + f.Helper
+	}
+	return c
+}
+
+// confinement says what takes rights away besides capabilities. Whether it
+// matters, the check of the mount tells.
+func confinement(f Facts) Check {
+	var by []string
+	if f.AppArmor != "" {
+		by = append(by, "AppArmor by "+f.AppArmor)
+	}
+	if f.NoNewPrivileges {
+		by = append(by, "no_new_privs: setuid programs such as fusermount3 have no effect")
+	}
+	c := Check{Name: "confinement", Status: OK, Detail: strings.Join(by, "; ")}
+	if by == nil {
+		c.Detail = "none (AppArmor, no_new_privs)"
 	}
 	return c
 }
@@ -151,7 +172,13 @@ func stale(f Facts) Check {
 
 func state(f Facts) Check {
 	p := f.State
-	c := Check{Name: "state directory", Status: OK, Detail: p.Path}
+	c := Check{Name: "state directory", Status: OK, Detail: p.Path + " can be made"}
+	if p.Existing == p.Path {
+		c.Detail = p.Path + ", this user's and closed to others"
+	}
+	if p.Filesystem != "" {
+		c.Detail += ", on " + p.Filesystem
+	}
 	switch {
 	case p.Err != nil:
 		c.Status, c.Detail = Fail, fmt.Sprintf("%s: %s: %s", p.Path, p.Existing, reason(p.Err))
@@ -162,7 +189,7 @@ func state(f Facts) Check {
 		if p.Ours {
 			c.Remedy = fmt.Sprintf("chmod 700 %s, or use --state-dir DIR", p.Path)
 		}
-	case p.Filesystem != "":
+	case slices.Contains([]string{"overlay", "tmpfs", "ramfs"}, p.Filesystem):
 		c.Status = Warn
 		c.Detail = fmt.Sprintf("%s is on %s: edits that were not sent end with the container or the machine", p.Path, p.Filesystem)
 		c.Remedy = "put a volume there (docker run -v memfs-state:" + p.Path + "), or name one with --state-dir"

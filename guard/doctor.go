@@ -36,7 +36,7 @@ func Judge(f Facts, o Options) Report {
 	if f.OS == "darwin" {
 		fuse = need(kernel(f), macFUSE(f))
 	} else {
-		fuse = need(kernel(f), container(f), device(f), privileges(f), allowOther(f, o), namespaces(f))
+		fuse = need(kernel(f), container(f), device(f), privileges(f), confinement(f), allowOther(f, o), namespaces(f))
 	}
 	place := need(mountRoot(f), stale(f))
 	if o.StateDir != "" {

@@ -62,6 +62,7 @@ func TestJudge_Verdicts(t *testing.T) {
 		{"container user, device 0600", host(ordinary, in("docker"), noDevice(syscall.EACCES)), options, guard.VerdictDirectorySync, "/dev/fuse", guard.Fail, "chmod 666"},
 		{"container without capability", host(in("docker"), func(f *guard.Facts) { f.SysAdmin = false }), options, guard.VerdictDirectorySync, "mount", guard.Fail, "--cap-add SYS_ADMIN"},
 		{"AppArmor", host(in("docker"), func(f *guard.Facts) { f.TrialMount = syscall.EACCES }), options, guard.VerdictDirectorySync, "mount", guard.Fail, "apparmor=unconfined"},
+		{"confined", host(in("docker"), func(f *guard.Facts) { f.AppArmor, f.NoNewPrivileges = "docker-default (enforce)", true }), options, guard.VerdictFUSE, "confinement", guard.OK, ""},
 		{"no FUSE in the kernel", host(func(f *guard.Facts) { f.TrialMount = syscall.ENODEV }), options, guard.VerdictDirectorySync, "mount", guard.Fail, "modprobe fuse"},
 		{"no fuse3", host(ordinary, func(f *guard.Facts) { f.Helper = "" }), options, guard.VerdictDirectorySync, "mount", guard.Fail, "install fuse3"},
 		{"no_new_privs", host(ordinary, func(f *guard.Facts) { f.NoNewPrivileges = true }), options, guard.VerdictDirectorySync, "mount", guard.Fail, "NoNewPrivileges=no"},
@@ -122,6 +123,16 @@ func contains(all []string, one string) bool {
 		}
 	}
 	return false
+}
+
+// TestReport_NamesWhatConfines: the layer that blocks is named.
+func TestReport_NamesWhatConfines(t *testing.T) {
+	confined := func(f *guard.Facts) { f.AppArmor, f.NoNewPrivileges = "docker-default (enforce)", true }
+	text := guard.Judge(host(confined, func(f *guard.Facts) { f.TrialMount = syscall.EACCES }), options).String()
+	assert.Contains(t, text, "a trial mount failed: permission denied; AppArmor confines this process by docker-default (enforce)")
+	assert.Contains(t, text, "AppArmor by docker-default (enforce); no_new_privs: setuid programs")
+	assert.Contains(t, guard.Judge(host(func(f *guard.Facts) { f.State.Existing, f.State.Filesystem = f.State.Path, "ext4" }), options).String(),
+		"/var/lib/memfs, this user's and closed to others, on ext4")
 }
 
 func TestReport_Renderings(t *testing.T) {

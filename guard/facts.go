@@ -28,6 +28,9 @@ type Facts struct {
 	HelperPrivileged bool
 	// NoNewPrivileges reports that setuid programs have no effect here.
 	NoNewPrivileges bool
+	// AppArmor is the profile that confines this process, and its mode, such as
+	// "docker-default (enforce)"; "" where none does.
+	AppArmor string
 	// UserAllowOther reports the line user_allow_other in /etc/fuse.conf.
 	UserAllowOther bool
 	// NoUserNamespaces says why an ordinary user cannot have a namespace; ""
@@ -44,8 +47,8 @@ type Place struct {
 	Path string
 	// Existing is Path, or the nearest directory above it that exists.
 	Existing string
-	// Filesystem is the kind of filesystem there, where it is one that matters:
-	// "overlay", "tmpfs", "ramfs". "" for others.
+	// Filesystem is the kind of filesystem there: "ext4", "overlay", "tmpfs" ...
+	// "" where that cannot be told.
 	Filesystem string
 	// Unsafe says why Path cannot hold secrets, such as "other users can look
 	// into it"; "" where it can, or does not exist.

@@ -24,15 +24,17 @@ const staleWait = 2 * time.Second
 
 // Probe gathers the facts of this host.
 func Probe(ctx context.Context, o Options) Facts {
-	f := Facts{OS: runtime.GOOS, Kernel: kernelRelease(), Root: os.Geteuid() == 0, MountRoot: place(o.Root)}
-	if o.StateDir != "" {
-		f.State = place(o.StateDir)
+	mounts, err := mountinfo.GetMounts(nil)
+	if err != nil {
+		mounts = nil
 	}
-	if mounts, err := mountinfo.GetMounts(nil); err == nil {
-		for _, m := range mounts {
-			if strings.HasPrefix(m.Source, "memfs:") && strings.Contains(m.FSType, "fuse") && dead(ctx, m.Mountpoint) {
-				f.Stale = append(f.Stale, m.Mountpoint)
-			}
+	f := Facts{OS: runtime.GOOS, Kernel: kernelRelease(), Root: os.Geteuid() == 0, MountRoot: place(o.Root, mounts)}
+	if o.StateDir != "" {
+		f.State = place(o.StateDir, mounts)
+	}
+	for _, m := range mounts {
+		if strings.HasPrefix(m.Source, "memfs:") && strings.Contains(m.FSType, "fuse") && dead(ctx, m.Mountpoint) {
+			f.Stale = append(f.Stale, m.Mountpoint)
 		}
 	}
 	probeFUSE(&f)
@@ -48,7 +50,7 @@ func kernelRelease() string {
 }
 
 // place looks at a directory without making it.
-func place(path string) Place {
+func place(path string, mounts []*mountinfo.Info) Place {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return Place{Path: path, Existing: path, Err: err}
@@ -75,10 +77,25 @@ func place(path string) Place {
 			if p.Existing == p.Path {
 				p.Unsafe, p.Ours = unsafe(info), Ours(p.Path)
 			}
-			p.Filesystem = volatile(p.Existing)
+			p.Filesystem = filesystem(p.Existing, mounts)
 		}
 		return p
 	}
+}
+
+// filesystem is the kind of the one that a path, resolved, lies on.
+func filesystem(path string, mounts []*mountinfo.Info) (kind string) {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	longest := 0
+	for _, m := range mounts { // of several at one path the last is on top
+		below := path == m.Mountpoint || strings.HasPrefix(path, strings.TrimSuffix(m.Mountpoint, "/")+"/")
+		if below && len(m.Mountpoint) >= longest {
+			longest, kind = len(m.Mountpoint), m.FSType
+		}
+	}
+	return kind
 }
 
 // unsafe says why a directory cannot hold secrets.

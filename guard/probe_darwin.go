@@ -11,7 +11,3 @@ func probeFUSE(f *Facts) {
 		f.Helper, f.HelperPrivileged = macHelper, true
 	}
 }
-
-// volatile names filesystems that are gone with their machine: macOS has none
-// that a state directory would be put on unawares.
-func volatile(string) string { return "" }

@@ -21,6 +21,7 @@ func probeFUSE(f *Facts) {
 	f.SysAdmin = capable(status)
 	f.NoNewPrivileges = field(status, "NoNewPrivs") == "1"
 	f.Container = containerKind("/", os.Getenv)
+	f.AppArmor = appArmor("/proc/self/attr")
 	f.UserAllowOther = allowsOther("/etc/fuse.conf")
 	f.NoUserNamespaces = noUserNamespaces("/proc/sys")
 	f.Helper, f.HelperPrivileged = helper()
@@ -95,6 +96,20 @@ func containerKind(root string, getenv func(string) string) string {
 	}
 }
 
+// appArmor reads the profile of this process. Where AppArmor is not the module
+// that answers, the second file is another's or cannot be read.
+func appArmor(attr string) string {
+	text, err := os.ReadFile(filepath.Join(attr, "apparmor/current"))
+	if err != nil {
+		text, _ = os.ReadFile(filepath.Join(attr, "current"))
+	}
+	profile := strings.TrimRight(string(text), "\x00\n")
+	if !strings.HasSuffix(profile, "(enforce)") && !strings.HasSuffix(profile, "(complain)") {
+		return "" // unconfined, or a label of SELinux
+	}
+	return profile
+}
+
 // allowsOther looks for the line user_allow_other in fusermount3's settings.
 func allowsOther(config string) bool {
 	file, err := os.Open(config)
@@ -138,21 +153,4 @@ func helper() (path string, privileged bool) {
 		return path, privileged
 	}
 	return "", false
-}
-
-// volatile names filesystems that are gone with their container or machine.
-func volatile(path string) string {
-	var st unix.Statfs_t
-	if unix.Statfs(path, &st) != nil {
-		return ""
-	}
-	switch st.Type {
-	case unix.OVERLAYFS_SUPER_MAGIC:
-		return "overlay"
-	case unix.TMPFS_MAGIC:
-		return "tmpfs"
-	case unix.RAMFS_MAGIC:
-		return "ramfs"
-	}
-	return ""
 }

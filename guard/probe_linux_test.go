@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/moby/sys/mountinfo"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -80,11 +81,28 @@ func TestNoUserNamespaces(t *testing.T) {
 	}
 }
 
+func TestAppArmor(t *testing.T) {
+	attr := t.TempDir()
+	assert.Empty(t, appArmor(attr))
+	for text, want := range map[string]string{
+		"unconfined\n": "", "system_u:system_r:container_t:s0\x00": "",
+		"docker-default (enforce)\n": "docker-default (enforce)", "x (complain)\n": "x (complain)",
+	} {
+		write(t, attr, "current", text)
+		assert.Equal(t, want, appArmor(attr), text)
+	}
+	write(t, attr, "apparmor/current", "unconfined\n")
+	assert.Empty(t, appArmor(attr), "of several modules this is AppArmor's own")
+}
+
 func TestPlace(t *testing.T) {
+	mounts, err := mountinfo.GetMounts(nil)
+	require.NoError(t, err)
+	place := func(path string) Place { return place(path, mounts) }
 	top := t.TempDir()
 	p := place(filepath.Join(top, "a", "b"))
 	assert.Equal(t, Place{Path: filepath.Join(top, "a", "b"), Existing: top, Filesystem: p.Filesystem}, p)
-	_, err := os.Stat(filepath.Join(top, "a"))
+	_, err = os.Stat(filepath.Join(top, "a"))
 	require.ErrorIs(t, err, os.ErrNotExist, "looking makes nothing")
 
 	private := filepath.Join(top, "private")
@@ -157,7 +175,7 @@ func TestDoctor_OnThisHost(t *testing.T) {
 	for i, c := range r.Checks {
 		names[i] = c.Name
 	}
-	assert.Equal(t, "kernel container /dev/fuse mount allow-other isolation mount root stale mounts state directory", strings.Join(names, " "))
+	assert.Equal(t, "kernel container /dev/fuse mount confinement allow-other isolation mount root stale mounts state directory", strings.Join(names, " "))
 }
 
 func TestOursIsOnlyWhatMemfsAloneUses(t *testing.T) {

@@ -20,7 +20,8 @@ func (a *app) doctorCommand() *cobra.Command {
 		Long: `Look at this host and say whether stores can be mounted here: the verdict is
 "fuse", "directory sync" (a worker could copy stores into plain directories, but
 memfs cannot mount) or "cannot run". What blocks is named, with the remedy. The
-API and the credential are looked at too, and what earlier sessions left.
+API, the credential and this host's clock are looked at too, and what earlier
+sessions left.
 
 As root it makes one mount on a temporary directory and takes it back. The exit
 code is 3 unless the verdict is fuse.
@@ -61,6 +62,7 @@ closes a state directory of this user to others.`,
 // verdict is guard's.
 func (a *app) examine(ctx context.Context, o guard.Options) guard.Report {
 	report := guard.Doctor(ctx, o)
-	report.Checks = append(report.Checks, a.checkAPI(ctx), checkLeftovers(o.StateDir), checkRoot(o.Root))
+	answer := a.reach(ctx)
+	report.Checks = append(report.Checks, a.checkAPI(ctx, answer), answer.checkClock(), checkLeftovers(o.StateDir), checkRoot(o.Root))
 	return report
 }

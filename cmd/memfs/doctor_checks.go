@@ -1,53 +1,18 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
-	"memfs/cmd/memfs/internal/credential"
-	"memfs/cmd/memfs/internal/exitcode"
 	memfs "memfs/fs"
 	"memfs/fs/mountpoint"
 	"memfs/guard"
 	"memfs/store/replica"
 )
-
-// apiTime bounds how long the API may take to answer.
-const apiTime = 10 * time.Second
-
-// checkAPI asks the API for the stores.
-func (a *app) checkAPI(ctx context.Context) guard.Check {
-	c := guard.Check{Name: "API", Status: guard.Warn}
-	if environment, err := credential.Lookup(environmentKey); err == nil && environment != "" {
-		if key, err := credential.Lookup("ANTHROPIC_API_KEY"); err == nil && key != "" {
-			c.Detail = "an API key is on a host that has an environment's key: what gets hold of it can use the whole account"
-			c.Remedy = "a worker needs " + environmentKey + " alone: take ANTHROPIC_API_KEY away"
-			return c
-		}
-		c.Status, c.Detail = guard.OK, "a worker's key; sessions bring their own token"
-		return c
-	}
-	b, done, err := a.open()
-	if err == nil {
-		defer done()
-		ctx, cancel := context.WithTimeout(ctx, apiTime)
-		defer cancel()
-		infos, asked := b.Stores(ctx)
-		if asked == nil {
-			c.Status, c.Detail = guard.OK, fmt.Sprintf("%s answers; %s", b.Endpoint, count(len(infos), "store", "stores"))
-			return c
-		}
-		err = asked
-	}
-	c.Detail, c.Remedy = oneLine(err.Error()), exitcode.Remedy(err)
-	return c
-}
 
 // checkLeftovers looks for edits of earlier sessions.
 func checkLeftovers(stateDir string) guard.Check {

@@ -2,8 +2,12 @@ package main_test
 
 import (
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"os"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -89,4 +93,33 @@ func TestDoctorFixesWhatIsSafe(t *testing.T) {
 	assert.Equal(t, "not sent, of earlier sessions: 1 edit", got["leftovers"].Detail)
 	h.must("mount", "notes:"+h.path("memory/notes"), "--daemon")
 	assert.Equal(t, "one\n", read(t, h.path("memory/notes/a.md")))
+}
+
+func TestDoctorComparesTheClocks(t *testing.T) {
+	h := newHost(t)
+	root := h.path("memory")
+	for _, c := range []struct {
+		ahead          time.Duration // of the API
+		status, detail string
+	}{
+		{0, "ok", "as the API's"},
+		{-30 * time.Second, "ok", "as the API's"},
+		{10 * time.Minute, "warn", "behind the API's: certificates"},
+		{-10 * time.Minute, "warn", "ahead of the API's: certificates"},
+	} {
+		api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Date", time.Now().Add(c.ahead).UTC().Format(http.TimeFormat))
+			w.WriteHeader(http.StatusUnauthorized)
+		}))
+		got := h.with("ANTHROPIC_BASE_URL="+api.URL, "ANTHROPIC_ENVIRONMENT_KEY=any").checks("--root", root)
+		api.Close()
+		assert.Equal(t, c.status, got["clock"].Status, c.ahead)
+		assert.Contains(t, got["clock"].Detail, c.detail, c.ahead)
+		assert.Equal(t, c.status == "warn", strings.HasPrefix(got["clock"].Remedy, "synchronize it: timedatectl"), c.ahead)
+		assert.Equal(t, api.URL+" answers; a worker's key, sessions bring their own token", got["API"].Detail)
+	}
+	gone := h.with("ANTHROPIC_BASE_URL=http://127.0.0.1:1", "ANTHROPIC_ENVIRONMENT_KEY=any").checks("--root", root)
+	assert.Equal(t, "not compared: the API does not tell the time", gone["clock"].Detail)
+	assert.Equal(t, "warn", gone["API"].Status, "a worker needs to reach it, too")
+	assert.Equal(t, "not compared: the embedded store has this host's", h.local().checks("--root", root)["clock"].Detail)
 }

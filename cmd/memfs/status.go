@@ -30,7 +30,8 @@ Every file is counted once: clean (the store has it), unfetched (the store has
 it, and its content was not needed here yet), dirty (to be sent), held (not sent
 for now), refused (the store can never take it), scratch (local only). Memories
 are all of these but scratch. Deleted are memories removed here that the store
-still has; conflicts are texts that lost and are kept.
+still has; conflicts are texts that lost and are kept. Slow are the slowest file
+operations of the last one to two hours, if any took a millisecond.
 
 It works too where nothing of memfs can be seen but a mount, as in a sandbox.
 

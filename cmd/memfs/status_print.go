@@ -13,6 +13,7 @@ import (
 
 	"memfs"
 	"memfs/cmd/memfs/internal/visible"
+	"memfs/fs"
 )
 
 // printStatus prints one line for each mount, or all that is known, and below
@@ -35,18 +36,19 @@ func printStatus(out io.Writer, mounts []mountView, all bool, width int, now tim
 }
 
 func printTable(out *strings.Builder, mounts []mountView, width int, now time.Time) {
-	rows := [][]string{{"PATH", "STORE", "ACCESS", "MEMORIES", "DIRTY", "DELETED", "SENDING", "HELD", "REFUSED", "CONFLICTS", "SCRATCH", "UNFETCHED",
-		"OLDEST UNSENT", "LAST PASS", "NEXT"}}
+	rows := [][]string{{"PATH", "STORE", "ACCESS", "MEMORIES", "DIRTY", "DELETED", "SENDING", "HELD", "HELD DELETES", "REFUSED", "CONFLICTS", "SCRATCH", "UNFETCHED",
+		"OLDEST UNSENT", "LAST PASS", "NEXT", "JOURNAL", "REQUESTS", "SLOWEST"}}
 	var notes strings.Builder
 	for _, m := range mounts {
 		if s := m.Status; s == nil {
 			rows = append(rows, []string{visible.Line(m.Mount), visible.Line(m.StoreID), "-"})
 		} else {
 			row := []string{visible.Line(m.Mount), visible.Line(cmp.Or(s.StoreName, s.StoreID)), access(s)}
-			for _, n := range []int{s.Memories, s.Dirty, s.Deleted, s.Sending, s.Held, s.Refused, s.Conflicts, s.Scratch, s.Remote} {
+			for _, n := range []int{s.Memories, s.Dirty, s.Deleted, s.Sending, s.Held, s.Sync.Last.HeldDeletes, s.Refused, s.Conflicts, s.Scratch, s.Remote} {
 				row = append(row, strconv.Itoa(n))
 			}
-			rows = append(rows, append(row, span(s.OldestUnsent, now), ago(s.Sync.Last.Ended, now), until(s.Sync.Next, now)))
+			rows = append(rows, append(row, span(s.OldestUnsent, now), ago(s.Sync.Last.Ended, now), until(s.Sync.Next, now),
+				size(s.JournalBytes), strconv.FormatInt(s.Sync.Total.Requests, 10), slowest(s.Slowest)))
 		}
 		for _, n := range m.Notes {
 			_, _ = fmt.Fprintln(&notes, visible.Line(m.Mount+": "+n.String()))
@@ -70,11 +72,14 @@ func aligned(rows [][]string) string {
 	return out.String()
 }
 
-// telling are rows without the columns that have nothing to tell, for a
-// terminal that all of them do not fit on.
+// figures are the last columns: they are good to know and ask for nothing.
+const figures = 3
+
+// telling are rows without the figures, and without the columns that have
+// nothing to tell, for a terminal that all of them do not fit on.
 func telling(rows [][]string) [][]string {
 	kept := make([][]string, len(rows))
-	for column := range rows[0] {
+	for column := range len(rows[0]) - figures {
 		told := column < 4 // what there is, and where
 		for _, row := range rows[1:] {
 			told = told || column < len(row) && row[column] != "0" && row[column] != "-"
@@ -106,14 +111,17 @@ func printMount(out *strings.Builder, m mountView, now time.Time) {
 		row("held", "%s, %s; %s not sent by choice", count(s.Held, "file", "files"), count(s.Sync.Last.HeldDeletes, "delete", "deletes"),
 			count(s.Sync.Last.SuppressedDeletes, "delete is", "deletes are"))
 		row("conflicts", "%d", s.Conflicts)
-		row("scratch", "%d, %s", s.Scratch, humanize.IBytes(uint64(max(s.ScratchBytes, 0))))
-		row("journal", "%s", humanize.IBytes(uint64(max(s.JournalBytes, 0))))
+		row("scratch", "%d, %s", s.Scratch, size(s.ScratchBytes))
+		row("journal", "%s", size(s.JournalBytes))
 		last, total := s.Sync.Last, s.Sync.Total
 		row("last pass", "%s: %d pushed, %d deleted, %d pulled, %s, %s, took %s", ago(last.Ended, now),
 			last.Pushed, last.Deleted, last.Pulled, count(last.Conflicts, "conflict", "conflicts"), count(last.Requests, "request", "requests"), last.Ended.Sub(last.Began).Round(time.Millisecond))
 		row("next pass", "%s", until(s.Sync.Next, now))
 		row("since start", "%s, %d failed; %d pushed, %d deleted, %d pulled, %s, %s", count(total.Passes, "pass", "passes"),
 			total.Failed, total.Pushed, total.Deleted, total.Pulled, count(total.Conflicts, "conflict", "conflicts"), count(total.Requests, "request", "requests"))
+		for _, o := range s.Slowest {
+			row("slow", "%s %s took %s, %s", o.Op, o.Path, took(o), ago(o.At, now))
+		}
 	} else {
 		row("store", "%s", m.StoreID)
 	}
@@ -122,6 +130,8 @@ func printMount(out *strings.Builder, m mountView, now time.Time) {
 	}
 	_ = w.Flush() // into memory
 }
+
+func size(bytes int64) string { return humanize.IBytes(uint64(max(bytes, 0))) }
 
 func access(s *memfs.Status) string {
 	if s.ReadOnly {
@@ -160,4 +170,16 @@ func until(t, now time.Time) string {
 		return "now"
 	}
 	return "in " + t.Sub(now).Round(time.Second).String()
+}
+
+// slowest is the first of the slowest operations; "-" where none was slow.
+func slowest(list []fs.Slow) string {
+	if len(list) == 0 {
+		return "-"
+	}
+	return list[0].Op + " " + took(list[0])
+}
+
+func took(o fs.Slow) string {
+	return time.Duration(o.Seconds * float64(time.Second)).Round(time.Millisecond).String()
 }

@@ -11,6 +11,7 @@ import (
 
 	"memfs"
 	"memfs/cmd/memfs/internal/exitcode"
+	"memfs/fs"
 	"memfs/reconcile"
 	"memfs/store/replica"
 )
@@ -37,22 +38,26 @@ func view(change func(*memfs.Status)) mountView {
 func TestPrintStatus(t *testing.T) {
 	held := view(func(s *memfs.Status) {
 		s.MountPath, s.ReadOnly, s.Sync.Last.HeldDeletes, s.StoreName = "/srv/b", true, 9, ""
+		s.Slowest = []fs.Slow{{Op: "read", Path: "/a.md", Seconds: 0.3121, At: noon.Add(-time.Minute)}, {Op: "rename", Path: "/b.md", Seconds: 0.012, At: noon}}
 	})
 	dead := mountView{Mount: "/srv/c", StoreID: "memstore_3", Fault: "it does not answer"}
 	dead.Notes = notesOf(dead)
 	var out strings.Builder
 	require.NoError(t, printStatus(&out, []mountView{view(nil), held, dead}, false, 0, noon))
 	assert.Equal(t, `
-PATH               STORE       ACCESS  MEMORIES  DIRTY  DELETED  SENDING  HELD  REFUSED  CONFLICTS  SCRATCH  UNFETCHED  OLDEST UNSENT  LAST PASS  NEXT
-/mnt/memory/notes  notes       write   7         1      1        1        0     0        0          2        2          4s             3s ago     in 12s
-/srv/b             memstore_1  read    7         1      1        1        0     0        0          2        2          4s             3s ago     in 12s
+PATH               STORE       ACCESS  MEMORIES  DIRTY  DELETED  SENDING  HELD  HELD DELETES  REFUSED  CONFLICTS  SCRATCH  UNFETCHED  OLDEST UNSENT  LAST PASS  NEXT    JOURNAL  REQUESTS  SLOWEST
+/mnt/memory/notes  notes       write   7         1      1        1        0     0             0        0          2        2          4s             3s ago     in 12s  4.0 KiB  30        -
+/srv/b             memstore_1  read    7         1      1        1        0     9             0        0          2        2          4s             3s ago     in 12s  4.0 KiB  30        read 312ms
 /srv/c             memstore_3  -
 /srv/b: 9 deletes are held because they concern most of the store: memfs sync /srv/b --allow-deletes sends them
 /srv/c: it does not answer
 `, "\n"+out.String())
 
 	out.Reset()
-	require.NoError(t, printStatus(&out, []mountView{view(func(s *memfs.Status) { s.Conflicts = 1 })}, true, 0, noon))
+	require.NoError(t, printStatus(&out, []mountView{view(func(s *memfs.Status) {
+		s.Conflicts = 1
+		s.Slowest = []fs.Slow{{Op: "read", Path: "/a.md", Seconds: 0.3121, At: noon.Add(-time.Minute)}}
+	})}, true, 0, noon))
 	assert.Equal(t, `
 /mnt/memory/notes
   store        notes (memstore_1), write
@@ -67,6 +72,7 @@ PATH               STORE       ACCESS  MEMORIES  DIRTY  DELETED  SENDING  HELD  
   last pass    3s ago: 1 pushed, 0 deleted, 0 pulled, 0 conflicts, 2 requests, took 20ms
   next pass    in 12s
   since start  9 passes, 0 failed; 3 pushed, 0 deleted, 0 pulled, 0 conflicts, 30 requests
+  slow         read /a.md took 312ms, 1m0s ago
   attention    1 text lost against the store: memfs conflicts list
 `, "\n"+out.String())
 

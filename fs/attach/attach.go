@@ -335,6 +335,7 @@ type attached struct {
 	point   *mountpoint.Point
 	mount   *fs.Mounted
 	panics  atomic.Int64
+	slowest fs.Slowest
 	running sync.WaitGroup
 	stop    context.CancelFunc // ends the passes; nil while there are none
 }
@@ -389,7 +390,7 @@ func (a *attached) show() (err error) {
 		return err
 	}
 	a.mount, err = fs.Mount(fs.Options{Replica: a.replica, Path: a.store.Path, StoreID: a.store.Info.ID, AllowOther: a.o.AllowOther,
-		Strict: a.o.Strict && a.store.Client == nil, Log: a.o.Log, Status: a.attribute, Observe: a.o.Observe,
+		Strict: a.o.Strict && a.store.Client == nil, Log: a.o.Log, Status: a.attribute, Observe: a.observe,
 		OnPanic: func(any) { a.panics.Add(1) }})
 	return err
 }

@@ -1,6 +1,7 @@
 package attach
 
 import (
+	"memfs/fs"
 	"memfs/reconcile"
 	"memfs/store/replica"
 )
@@ -12,6 +13,9 @@ type Status struct {
 	// Panics counts faults of memfs in file operations; above 0 the mount is
 	// degraded.
 	Panics int64 `json:"panics,omitempty"`
+	// Slowest are the slowest file operations of the last one to two hours, the
+	// slowest first; none below a millisecond.
+	Slowest []fs.Slow `json:"slowest,omitempty"`
 }
 
 // Status describes every store of the session.
@@ -24,7 +28,7 @@ func (s *Session) Status() []Status {
 }
 
 func (a *attached) status() Status {
-	return Status{Status: a.replica.Status(), Sync: a.rec.Status(), Panics: a.panics.Load()}
+	return Status{Status: a.replica.Status(), Sync: a.rec.Status(), Panics: a.panics.Load(), Slowest: a.slowest.List()}
 }
 
 // maxPaths is how many paths a status has that must fit an extended attribute
@@ -38,4 +42,12 @@ func (a *attached) attribute() any {
 		s.Sync.Last.Unsent = unsent[:maxPaths]
 	}
 	return s
+}
+
+// observe hears of each file operation.
+func (a *attached) observe(op fs.Operation) {
+	a.slowest.Observe(op)
+	if a.o.Observe != nil {
+		a.o.Observe(op)
+	}
 }
