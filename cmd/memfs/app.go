@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,6 +21,7 @@ import (
 	"memfs/cmd/memfs/internal/logging"
 	"memfs/cmd/memfs/internal/process"
 	"memfs/cmd/memfs/internal/visible"
+	"memfs/store/local"
 )
 
 // app is one run of the program: what its commands have in common.
@@ -49,7 +51,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	root.SetErr(a.stderr)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err != nil && !a.running {
-		err = exitcode.Errorf(exitcode.Usage, "%w (see %s --help)", err, cmd.CommandPath())
+		err = exitcode.Errorf(exitcode.Usage, "%s (see %s --help)", understood.ReplaceAllString(err.Error(), "not one that this flag takes"), cmd.CommandPath())
 	}
 	if err != nil && cmd.Name() == execName {
 		err = execFailure(err)
@@ -57,6 +59,10 @@ func (a *app) run(ctx context.Context, args []string) int {
 	a.explain(err)
 	return exitcode.Of(err)
 }
+
+// understood is how the flag library says that a word is no number or no truth
+// value.
+var understood = regexp.MustCompile(`strconv\.\w+: parsing "[^"]*": .*$`)
 
 // explain says in one line what went wrong and what to do about it.
 func (a *app) explain(err error) {
@@ -111,6 +117,7 @@ that commands end with.`,
 	root.AddCommand(a.inspectCommand(), a.historyCommand(), a.restoreCommand(), a.conflictsCommand(), a.repairCommand())
 	flags.Describe(root)
 	root.AddCommand(helpTopics(root)...)
+	strictHelp(root)
 	return root
 }
 
@@ -128,13 +135,27 @@ func (a *app) prepare(cmd *cobra.Command, _ []string) error {
 	return err
 }
 
-// open gives a command its API; done closes it.
+// open gives a command its API; done closes it. A directory named by mistake
+// is no embedded store, and does not become one.
 func (a *app) open() (b *backend.Backend, done func(), err error) {
 	return a.openWrapped(nil)
 }
 
+// create is open for commands that make stores: the first of them makes the
+// embedded store, too.
+func (a *app) create() (b *backend.Backend, done func(), err error) {
+	return a.openAny(nil)
+}
+
 // openWrapped is open with something around what carries the requests.
 func (a *app) openWrapped(wrap func(http.RoundTripper) http.RoundTripper) (b *backend.Backend, done func(), err error) {
+	if a.local != "" && !local.Exists(a.local) {
+		return nil, nil, exitcode.Errorf(exitcode.Usage, "no embedded store at %s: correct --local (MEMFS_LOCAL), or make one: memfs store create NAME --local %s", a.local, a.local)
+	}
+	return a.openAny(wrap)
+}
+
+func (a *app) openAny(wrap func(http.RoundTripper) http.RoundTripper) (b *backend.Backend, done func(), err error) {
 	b, err = backend.OpenWrapped(a.local, a.log, wrap)
 	if err != nil {
 		return nil, nil, err
@@ -147,6 +168,14 @@ func (a *app) close(f func() error) {
 	if err := f(); err != nil {
 		a.log.Error("not closed cleanly", zap.String("code", "not_closed"), zap.Error(err))
 	}
+}
+
+// none is a usage error for what no command asked for.
+func none(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("%s takes flags alone, and not %q", cmd.CommandPath(), args[0])
+	}
+	return nil
 }
 
 // words is a usage error that names what is missing.

@@ -24,6 +24,7 @@ import (
 	"memfs/fs/mountpoint"
 	"memfs/reconcile"
 	"memfs/store"
+	"memfs/store/replica/disk"
 )
 
 // errStopped ends an attach that a signal came into.
@@ -125,7 +126,17 @@ func (a *app) attachTo(ctx context.Context, b *backend.Backend, s settings, spec
 			stores[i].Client = b.Store(infos[i].ID)
 		}
 	}
-	return memfs.Attach(ctx, s.options(state, b.Endpoint, a.log), stores)
+	session, err := memfs.Attach(ctx, s.options(state, b.Endpoint, a.log), stores)
+	return session, inUse(err)
+}
+
+// inUse names the process that has the state of a store.
+func inUse(err error) error {
+	var locked *disk.LockedError
+	if !errors.As(err, &locked) || locked.PID == 0 {
+		return err
+	}
+	return exitcode.Errorf(exitcode.Busy, "memfs process %d has this store attached at this path, or in this session: memfs unmount it first, or choose another path or --state-dir", locked.PID)
 }
 
 // ofSession are the stores that a session has attached, where its agent looks

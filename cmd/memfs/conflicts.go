@@ -52,7 +52,7 @@ func (l *losers) listCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the texts that lost",
-		Args:  cobra.NoArgs,
+		Args:  none,
 		RunE:  func(*cobra.Command, []string) error { return l.list(asJSON) },
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print everything as JSON")

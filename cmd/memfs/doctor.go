@@ -29,7 +29,7 @@ code is 3 unless the verdict is fuse.
 --fix does what is safe: it takes dead mounts away that stand below --root, and
 closes a state directory of this user to others.`,
 		Example: "  memfs doctor\n  memfs doctor --json --state-dir /var/lib/memfs\n  memfs doctor --fix",
-		Args:    cobra.NoArgs,
+		Args:    none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			state, err := s.stateDirectory()
 			if err != nil {

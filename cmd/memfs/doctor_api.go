@@ -65,6 +65,8 @@ func (r apiAnswer) checkClock() guard.Check {
 	switch {
 	case r.embedded:
 		c.Detail = "not compared: the embedded store has this host's"
+	case r.err != nil:
+		c.Detail = "not compared: the API does not answer"
 	case r.date.IsZero():
 		c.Detail = "not compared: the API does not tell the time"
 	case r.off.Abs() <= clockOff:

@@ -119,7 +119,7 @@ func TestDoctorComparesTheClocks(t *testing.T) {
 		assert.Equal(t, api.URL+" answers; a worker's key, sessions bring their own token", got["API"].Detail)
 	}
 	gone := h.with("ANTHROPIC_BASE_URL=http://127.0.0.1:1", "ANTHROPIC_ENVIRONMENT_KEY=any").checks("--root", root)
-	assert.Equal(t, "not compared: the API does not tell the time", gone["clock"].Detail)
+	assert.Equal(t, "not compared: the API does not answer", gone["clock"].Detail)
 	assert.Equal(t, "warn", gone["API"].Status, "a worker needs to reach it, too")
 	assert.Equal(t, "not compared: the embedded store has this host's", h.local().checks("--root", root)["clock"].Detail)
 }

@@ -27,7 +27,9 @@ func (a *app) execCommand() *cobra.Command {
 		Use:   execName + " STORE[:PATH][:ro]... -- COMMAND [ARGUMENT...]",
 		Short: "Run a command with stores mounted",
 		Long: `Mount stores, run a command, and when it ends send what is left and unmount. The
-command does not see memfs's credentials. Signals are passed on to it.
+command does not see memfs's credentials. Signals are passed on to it. Standard
+error is the command's: memfs logs only warnings and errors there, unless
+--log-level says otherwise or something is asked for that is seen in the log.
 
 The exit code is the command's own; 120 where it succeeded but edits were kept
 in the journal, 125 where memfs failed and nothing ran, 126 and 127 where the
@@ -41,6 +43,9 @@ command could not be run or was not found.`,
 			specs, err := volume.ParseAll(args[:dash])
 			if err != nil {
 				return err
+			}
+			if !cmd.Flags().Changed("log-level") && !s.observation.asked() {
+				a.log = a.log.WithOptions(zap.IncreaseLevel(zap.WarnLevel))
 			}
 			return a.exec(cmd.Context(), s, specs, args[dash:])
 		},

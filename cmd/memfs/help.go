@@ -22,6 +22,26 @@ func helpTopics(root *cobra.Command) []*cobra.Command {
 	}
 }
 
+// strictHelp has help and completion take what they do not know for a mistake.
+func strictHelp(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		switch cmd.Name() {
+		case "completion":
+			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		case "help":
+			cmd.Run, cmd.RunE = nil, func(_ *cobra.Command, args []string) error {
+				topic, rest, err := root.Find(args)
+				if err == nil && len(rest) == 0 {
+					return topic.Help()
+				}
+				return exitcode.Errorf(exitcode.Usage, "there is no help for %q (see %s --help)", strings.Join(args, " "), root.Name())
+			}
+		}
+	}
+}
+
 // others are the variables that belong to no flag.
 var others = []struct{ name, use string }{
 	{"ANTHROPIC_API_KEY", "key for the API; also ANTHROPIC_API_KEY_FILE, which names a file"},

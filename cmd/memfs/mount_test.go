@@ -178,7 +178,7 @@ func TestR18_LiveMountIsBusy(t *testing.T) {
 	h := mounting(t)
 	h.store("notes")
 	h.must("mount", "notes:"+h.path("mnt"), "--daemon")
-	h.fails(exitcode.Busy, "state in use by another process", "mount", "notes:"+h.path("mnt"))
+	h.fails(exitcode.Busy, "has this store attached at this path", "mount", "notes:"+h.path("mnt"))
 	h.fails(exitcode.Busy, "already mounted", "mount", "notes:"+h.path("mnt"), "--state-dir", h.path("other"))
 	write(t, h.path("mnt/a.md"), "unharmed\n")
 	h.must("sync")

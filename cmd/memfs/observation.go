@@ -34,6 +34,9 @@ func (o *observation) define(set *pflag.FlagSet) {
 	set.BoolVar(&o.trace, "trace", false, "log every file operation, and how long it took")
 }
 
+// asked reports whether anything of it was asked for.
+func (o *observation) asked() bool { return o.address != "" || o.trace }
+
 // begin starts to answer, before there are mounts.
 func (o *observation) begin(ctx context.Context, log *zap.Logger) (err error) {
 	o.count()

@@ -44,7 +44,7 @@ rehearse), or one that is made over its API (POST /v1/sessions, with the agent's
 tool calls in memfs_script), is offered to memfs worker poll.
 ANTHROPIC_ENVIRONMENT_KEY is what workers need; a new one where it is not set.`,
 		Example: "  memfs serve --local ./stores\n  memfs serve --local ./stores --listen 127.0.0.1:0 --session session.yaml",
-		Args:    cobra.NoArgs,
+		Args:    none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if a.local == "" {
 				return exitcode.Errorf(exitcode.Usage, "serve needs --local DIR: the directory that holds the stores")

@@ -122,7 +122,7 @@ func chosen(views []mountView, paths []string) ([]mountView, error) {
 			}
 		}
 		if best < 0 {
-			return nil, exitcode.Errorf(exitcode.Failed, "%s is not mounted by memfs", path)
+			return nil, exitcode.Errorf(exitcode.Failed, "%s is not mounted by memfs: memfs status lists what is", path)
 		}
 		if !taken[best] {
 			taken[best], out = true, append(out, views[best])

@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"memfs/cmd/memfs/internal/exitcode"
 	"memfs/cmd/memfs/internal/visible"
 	"memfs/store"
 )
@@ -33,7 +35,10 @@ func (a *app) storeCreateCommand() *cobra.Command {
 		Example: "  memfs store create \"User Preferences\" --description \"what the user likes\"",
 		Args:    cobra.MatchAll(words(1, "name the store"), cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			b, done, err := a.open()
+			if strings.TrimSpace(args[0]) == "" {
+				return exitcode.Errorf(exitcode.Usage, "name the store: a name is what people and agents know it by")
+			}
+			b, done, err := a.create()
 			if err != nil {
 				return err
 			}
@@ -67,7 +72,7 @@ func (a *app) storeListCommand() *cobra.Command {
 		Use:     "list",
 		Short:   "List the stores that are not archived",
 		Example: "  memfs store list --json",
-		Args:    cobra.NoArgs,
+		Args:    none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			b, done, err := a.open()
 			if err != nil {

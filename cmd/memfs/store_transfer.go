@@ -12,9 +12,11 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"memfs/cmd/memfs/internal/backend"
 	"memfs/cmd/memfs/internal/exitcode"
 	"memfs/cmd/memfs/internal/transfer"
 	"memfs/cmd/memfs/internal/visible"
+	"memfs/store"
 	"memfs/store/claude"
 )
 
@@ -43,6 +45,9 @@ off can be run again; files with another text stay too, and are named, unless
 		Args:              cobra.MatchAll(words(2, "name the store and the directory"), cobra.ExactArgs(2)),
 		ValidArgsFunction: a.completeStore(0),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if info, err := os.Stat(args[1]); err == nil && !info.IsDir() {
+				return exitcode.Errorf(exitcode.Usage, "%s is not a directory", args[1])
+			}
 			b, done, err := a.open()
 			if err != nil {
 				return err
@@ -78,27 +83,52 @@ off can be run again; memories with another text stay too, and are named, unless
 			if info, err := os.Stat(args[0]); err != nil || !info.IsDir() {
 				return exitcode.Errorf(exitcode.Usage, "%s is not a directory", args[0])
 			}
-			b, done, err := a.open()
+			open := a.open
+			if s.create && !s.dryRun {
+				open = a.create
+			}
+			b, done, err := open()
 			if err != nil {
 				return err
 			}
 			defer done()
-			info, err := b.Find(cmd.Context(), args[1])
-			var unknown *claude.UnknownStoreError
-			if s.create && !s.dryRun && errors.As(err, &unknown) {
-				info, err = b.CreateStore(cmd.Context(), args[1], "")
-			}
+			to, err := destination(cmd.Context(), b, args[1], s)
 			if err != nil {
 				return err
 			}
 			return a.transfer(cmd.Context(), s, func(ctx context.Context, o transfer.Options) (transfer.Result, error) {
-				return transfer.Import(ctx, b.Store(info.ID), args[0], o)
+				return transfer.Import(ctx, to, args[0], o)
 			})
 		},
 	}
 	s.define(cmd, "memories")
 	cmd.Flags().BoolVar(&s.create, "create", false, "make the store if there is none of that name")
 	return cmd
+}
+
+// destination is the store that an import goes to. One that is to be made is
+// empty as long as nothing is done.
+func destination(ctx context.Context, b *backend.Backend, name string, s transferSettings) (store.Client, error) {
+	info, err := b.Find(ctx, name)
+	var unknown *claude.UnknownStoreError
+	if s.create && errors.As(err, &unknown) {
+		if s.dryRun {
+			return nothing{}, nil
+		}
+		info, err = b.CreateStore(ctx, name, "")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return b.Store(info.ID), nil
+}
+
+// nothing is a store without memories, which is not written to.
+type nothing struct{ store.Client }
+
+// List implements store.Reader.
+func (nothing) List(context.Context, store.ListQuery) (store.ListPage, error) {
+	return store.ListPage{}, nil
 }
 
 // transfer copies, shows how far it is, and says what became of it.

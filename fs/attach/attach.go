@@ -183,7 +183,11 @@ func check(o Options, stores []Store) error {
 		}
 		taken[st.Path] = st.Info.ID
 	}
-	return mountpoint.CheckStateDir(o.StateDir, slices.Collect(maps.Keys(taken)))
+	paths := slices.Sorted(maps.Keys(taken))
+	if err := mountpoint.CheckNested(paths); err != nil {
+		return err
+	}
+	return mountpoint.CheckStateDir(o.StateDir, paths)
 }
 
 // watch ends Done's wait when any of the mounts is gone.

@@ -22,7 +22,7 @@ func checkLive(path string) error {
 	real := filepath.Join(realPath(filepath.Dir(path)), filepath.Base(path))
 	for _, m := range mounts {
 		if m.Path == real {
-			return fmt.Errorf("mount %s: %w: memfs:%s", path, memfs.ErrMounted, m.StoreID)
+			return fmt.Errorf("%s is %w by memfs, with store %s", path, memfs.ErrMounted, m.StoreID)
 		}
 	}
 	return nil

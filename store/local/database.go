@@ -37,6 +37,13 @@ var settings = url.Values{
 	"_pragma":       {"secure_delete(1)"},
 }
 
+// Exists reports whether a directory has an embedded store; Open makes one where
+// there is none.
+func Exists(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, databaseName))
+	return !errors.Is(err, os.ErrNotExist)
+}
+
 func openDatabase(dir string) (*sql.DB, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

@@ -32,6 +32,7 @@ var table = []row{
 	{as[*claude.UnknownStoreError], Usage, ""},
 	{as[*claude.AmbiguousStoreError], Usage, ""},
 	{is(mountpoint.ErrStateDir), Usage, ""},
+	{is(mountpoint.ErrNested), Usage, ""},
 	{as[*mountpoint.TakenError], PathTaken, ""},
 	{as[*mountpoint.ParentError], HostNotReady, ""},
 	{is(fs.ErrNoDevice), HostNotReady, ""},

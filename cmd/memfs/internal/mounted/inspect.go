@@ -1,6 +1,7 @@
 package mounted
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -23,6 +24,9 @@ type File struct {
 // Inspect reads what the mount says of a file.
 func Inspect(file string) (File, error) {
 	info, err := os.Lstat(file)
+	if errors.Is(err, os.ErrNotExist) {
+		return File{}, &missingError{file}
+	}
 	if err != nil {
 		return File{}, err
 	}
@@ -47,3 +51,11 @@ func Inspect(file string) (File, error) {
 	}
 	return f, err
 }
+
+// missingError: nothing stands at a path of a mount.
+type missingError struct{ file string }
+
+func (e *missingError) Error() string { return "there is no file " + e.file + " in the mount" }
+
+// Is makes errors.Is(err, fs.ErrNotExist) hold.
+func (e *missingError) Is(target error) bool { return target == os.ErrNotExist }
