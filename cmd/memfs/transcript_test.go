@@ -90,6 +90,7 @@ var passing = []struct{ what, as string }{
 	{`(?s),\n +"slowest": \[.*?\n +\]`, ``},
 	{`\b(memstore|memver|mem|apikey)_[0-9A-Za-z]{16,}`, `${1}_ID`},
 	{`\b[0-9a-f]{64}\b`, `SHA`},
+	{`\b[0-9a-f]{24}\b`, `AREA`},
 	{`\b[0-9]{8}T[0-9]{6}[-.0-9a-zA-Z]*`, `CONFLICT`},
 	{`\b[0-9a-f]{12}\b`, `SHA`},
 	{`\b[0-9a-f]{8}\b`, `LEFTOVER`},
