@@ -50,7 +50,9 @@ func TestUsageErrorsInTheEnvironment(t *testing.T) {
 	url.with("ANTHROPIC_ENVIRONMENT_KEY=any").fails(exitcode.Usage, `ANTHROPIC_BASE_URL="foo"`, "worker", "poll", "--environment-id", "env_1")
 	h.with("ANTHROPIC_API_KEY_FILE="+h.path("none")).fails(exitcode.Usage, "ANTHROPIC_API_KEY_FILE: open "+h.path("none")+": no such file or directory: name a file", "store", "list")
 	h.with("MEMFS_METRICS_ADDR=foo").fails(exitcode.Usage, `MEMFS_METRICS_ADDR="foo": neither a port nor HOST:PORT`, "mount", "notes")
-	h.local().fails(exitcode.Usage, "give --session the id", "mount", "--session", "foo")
+	local := h.local()
+	local.store("notes")
+	local.fails(exitcode.Usage, "give --session the id", "mount", "--session", "foo")
 }
 
 func TestExecUsageErrorsMeanThatNothingRan(t *testing.T) {
