@@ -173,6 +173,7 @@ func TestR7_ConflictsAreRestoredInTheStoreWithoutAMount(t *testing.T) {
 	diff := "--- /a.md (in the store)\n+++ /a.md (" + all[0].ID + ")\n@@ -1 +1 @@\n-theirs\n+mine\n"
 	assert.Equal(t, diff, n.must("conflicts", "show", all[0].ID, "--diff"))
 	other := n.with("MEMFS_LOCAL=" + n.path("elsewhere"))
+	other.store("notes")
 	other.fails(exitcode.Failed, "the text did not lose against local:"+n.path("elsewhere"), "conflicts", "restore", all[0].ID)
 	other.fails(exitcode.Failed, "set ANTHROPIC_BASE_URL, or --local", "conflicts", "show", "--diff", all[0].ID)
 	nowhere := n.with("MEMFS_LOCAL=", "ANTHROPIC_BASE_URL=http://127.0.0.1:1", "ANTHROPIC_API_KEY=k")

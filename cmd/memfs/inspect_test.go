@@ -77,7 +77,7 @@ $`, inside.must("inspect", file))
 	require.NoError(t, os.Remove(filepath.Join(n.mnt, "bad.md")))
 
 	inside.fails(exitcode.Failed, "is a directory: name a file in it", "inspect", filepath.Dir(file))
-	inside.fails(exitcode.Failed, "no such file", "inspect", file+".no")
+	inside.fails(exitcode.Failed, "there is no file "+file+".no in the mount", "inspect", file+".no")
 	inside.fails(exitcode.Failed, "not in a memfs mount", "inspect", n.path("run"))
 	inside.fails(exitcode.Usage, "name one file in a mount", "inspect")
 }

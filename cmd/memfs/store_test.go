@@ -26,7 +26,8 @@ func TestVersion(t *testing.T) {
 
 func TestStoreCreateAndList(t *testing.T) {
 	h := newHost(t).local()
-	assert.Equal(t, "ID  NAME  CREATED\n", h.must("store", "list"))
+	h.fails(exitcode.Usage, "no embedded store at "+h.path("stores")+": correct --local", "store", "list")
+	assert.NoDirExists(t, h.path("stores"), "a directory named by mistake")
 	id := strings.TrimSpace(h.must("store", "create", "User Preferences", "--description", "what the user likes"))
 	assert.Regexp(t, `^memstore_\w+$`, id)
 

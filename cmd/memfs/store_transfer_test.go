@@ -19,7 +19,7 @@ func TestStoreImportAndExport(t *testing.T) {
 	write(t, h.path("in/sub/b.md"), "two\n")
 	write(t, h.path("in/old~"), "")
 
-	h.fails(exitcode.Usage, `no store has the id or name "notes"`, "store", "import", "in", "notes")
+	h.fails(exitcode.Usage, "no embedded store at", "store", "import", "in", "notes")
 	assert.Equal(t, "2 created, 0 updated, 0 the same, 1 local only, 0 differ, 0 failed\n", h.must("store", "import", "in", "notes", "--create"))
 	assert.Equal(t, "0 created, 0 updated, 2 the same, 1 local only, 0 differ, 0 failed\n", h.must("store", "import", "in", "notes", "--create"))
 	assert.Equal(t, "/a.md: would be created\n/sub/b.md: would be created\n2 created, 0 updated, 0 the same, 0 local only, 0 differ, 0 failed\n",

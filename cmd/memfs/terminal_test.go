@@ -36,7 +36,7 @@ func TestOnATerminalADiffIsShownAndNothingHarms(t *testing.T) {
 	require.Equal(t, exitcode.OK, code, said)
 	file := filepath.Join(n.mnt, "a.md")
 	assert.Equal(t, "\x1b[31m--- "+file+"\x1b[0m\n\x1b[32m+++ /a.md ("+e.ID+")\x1b[0m\n\x1b[36m@@ -1 +1 @@\x1b[0m\n"+
-		"\x1b[31m-theirs\x1b[0m\n\x1b[32m+mine \\x1b[2J\\x202e\\x00\x1b[0m\n", said)
+		"\x1b[31m-theirs\x1b[0m\n\x1b[32m+mine \\u001b[2J\\u202e\\u0000\x1b[0m\n", said)
 	code, said = n.with("NO_COLOR=1").atTerminal("", "conflicts", "show", e.ID)
 	require.Equal(t, exitcode.OK, code, said)
 	assert.NotContains(t, said, "\x1b")
