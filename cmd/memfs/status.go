@@ -22,9 +22,10 @@ func (a *app) statusCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status [PATH...]",
 		Short: "Show what is mounted and what is still to be sent",
-		Long: `Show the mounts of this host and what is still to be sent: one line for each,
-or with PATHs all that is known of the mounts these lie in. Below it stands what
-keeps a mount from being in step with its store, and what to do about it.
+		Long: `Show the mounts of this host that this user can look into, and what is still to
+be sent: one line for each, or with PATHs all that is known of the mounts these
+lie in. Below it stands what keeps a mount from being in step with its store, and
+what to do about it.
 
 Every file is counted once: clean (the store has it), unfetched (the store has
 it, and its content was not needed here yet), dirty (to be sent), held (not sent

@@ -3,7 +3,10 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
+	"slices"
 	"time"
 
 	"memfs"
@@ -28,9 +31,13 @@ type mountView struct {
 	Fault  string        `json:"fault,omitempty"`
 	Status *memfs.Status `json:"status,omitempty"`
 	Notes  []note        `json:"notes,omitempty"`
+
+	// closed is set for the mount of another user, who lets nobody in.
+	closed bool
 }
 
-// survey finds the mounts that paths lie in; no paths, all mounts of this host.
+// survey finds the mounts that paths lie in; no paths, all mounts of this host
+// but those that other users let nobody into.
 // Processes are asked first, which also know mounts that cannot be seen from
 // here; the rest of the mount table tells about itself.
 func (a *app) survey(ctx context.Context, paths []string) ([]mountView, error) {
@@ -62,7 +69,7 @@ func (a *app) survey(ctx context.Context, paths []string) ([]mountView, error) {
 		views[i].Notes = notesOf(views[i])
 	}
 	if len(paths) == 0 {
-		return views, nil
+		return slices.DeleteFunc(views, func(v mountView) bool { return v.closed }), nil
 	}
 	return chosen(views, paths)
 }
@@ -96,6 +103,7 @@ func ask(m fs.MountInfo) mountView {
 	select {
 	case got := <-answered:
 		if got.err != nil {
+			view.closed = errors.Is(got.err, os.ErrPermission)
 			view.Fault = oneLine(got.err.Error())
 		} else {
 			view.Status = &got.mount.Status
