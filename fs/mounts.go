@@ -48,7 +48,13 @@ func Mounts() ([]MountInfo, error) {
 
 // mountsAt lists the FUSE mounts at a path, the one on top last.
 func mountsAt(path string) ([]MountInfo, error) {
-	return mountTable(mountinfo.SingleEntryFilter(path))
+	return mountTable(entriesAt(path))
+}
+
+// entriesAt takes every entry of a path, and not the first alone, which is the
+// one at the bottom.
+func entriesAt(path string) mountinfo.FilterFunc {
+	return func(m *mountinfo.Info) (skip, stop bool) { return m.Mountpoint != path, false }
 }
 
 // mountTable lists the FUSE mounts.

@@ -107,7 +107,7 @@ var ErrCovered = errors.New("another filesystem is mounted over it; unmount that
 // covered reports whether something else than a FUSE filesystem is on top at
 // the path.
 func (m *Mounted) covered() bool {
-	here, err := mountinfo.GetMounts(mountinfo.SingleEntryFilter(m.path))
+	here, err := mountinfo.GetMounts(entriesAt(m.path))
 	return err == nil && len(here) > 0 && (device{here[len(here)-1].Major, here[len(here)-1].Minor}) != m.device
 }
 

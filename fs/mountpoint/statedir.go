@@ -14,18 +14,24 @@ import (
 var ErrStateDir = errors.New("the state directory must not lie inside a memory store's mount")
 
 // CheckStateDir applies R18 to a state directory, which may not exist yet, for
-// stores that are to be mounted at paths. It touches no mount.
+// stores that are to be mounted at paths, nor do those lie in it. It touches no
+// mount.
 func CheckStateDir(stateDir string, paths []string) error {
 	mounts, err := fs.Mounts()
 	if err != nil {
 		return err
 	}
-	for _, m := range mounts {
-		paths = append(paths, m.Path)
-	}
 	abs, err := filepath.Abs(stateDir)
 	if err != nil {
 		return fmt.Errorf("state directory: %w", err)
+	}
+	for _, path := range paths {
+		if Inside(path, abs) || Inside(path, realPath(abs)) {
+			return fmt.Errorf("%w, nor the mount at %s in it; choose another path", ErrStateDir, path)
+		}
+	}
+	for _, m := range mounts {
+		paths = append(paths, m.Path)
 	}
 	for _, path := range paths {
 		// By name first: looking into a mount can wait for its process.

@@ -27,48 +27,59 @@ func (a ConflictArea) Is(area string) bool { return a.key == area }
 // whether its store is attached or not; close closes them, and removes those
 // that are empty. There are none where there is no state directory.
 func ConflictAreas(stateDir string) (areas []ConflictArea, close func(), err error) {
-	var open []*disk.Dir
-	close = func() {
-		for _, area := range areas {
-			removeEmptyArea(open[0], area.key)
-		}
-		for _, dir := range slices.Backward(open) {
-			_ = dir.Close() // opened for looking up names only
-		}
-	}
-	defer func() {
-		if err != nil {
-			close()
-		}
-	}()
 	if _, err := os.Stat(stateDir); errors.Is(err, fs.ErrNotExist) {
-		return nil, close, nil
+		return nil, func() {}, nil
 	}
+	o := &openAreas{}
+	if err := o.open(stateDir); err != nil {
+		o.close()
+		return nil, nil, err
+	}
+	return o.areas, o.close, nil
+}
+
+// openAreas are conflict areas and the directories that were opened for them,
+// the state directory first.
+type openAreas struct {
+	dirs  []*disk.Dir
+	areas []ConflictArea
+}
+
+func (o *openAreas) close() {
+	for _, area := range o.areas {
+		removeEmptyArea(o.dirs[0], area.key)
+	}
+	for _, dir := range slices.Backward(o.dirs) {
+		_ = dir.Close() // opened for looking up names only
+	}
+}
+
+func (o *openAreas) open(stateDir string) error {
 	top, err := disk.Open(stateDir, nil)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	open = append(open, top)
+	o.dirs = append(o.dirs, top)
 	all, err := top.Sub(conflictsName)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	open = append(open, all)
+	o.dirs = append(o.dirs, all)
 	keys, err := all.List("conflicts")
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	for _, key := range keys {
 		dir, err := all.Sub(key)
 		if err != nil {
-			return nil, nil, err
+			return err
 		}
-		open = append(open, dir)
+		o.dirs = append(o.dirs, dir)
 		area, err := conflicts.Open(dir, conflicts.Options{})
 		if err != nil {
-			return nil, nil, err
+			return err
 		}
-		areas = append(areas, ConflictArea{Area: area, key: key})
+		o.areas = append(o.areas, ConflictArea{Area: area, key: key})
 	}
-	return areas, close, nil
+	return nil
 }

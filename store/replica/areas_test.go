@@ -1,6 +1,7 @@
 package replica_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"memfs/store"
 	"memfs/store/replica"
 	"memfs/store/replica/conflicts"
+	"memfs/store/replica/disk"
 )
 
 func TestConflictAreasOfEveryStoreAndEndpoint(t *testing.T) {
@@ -70,4 +72,23 @@ func TestR19_AnEmptyConflictAreaGoesAtACleanEnd(t *testing.T) {
 	require.NoError(t, areas[0].Drop(entry.ID))
 	done()
 	assert.Zero(t, left())
+}
+
+// R18: areas that cannot be opened are an error, wherever the fault is.
+func TestR18_UnsafeConflictAreas(t *testing.T) {
+	for name, spoil := range map[string]func(state string) error{
+		"the state directory": func(state string) error { return os.Symlink(t.TempDir(), state) },
+		"all of them": func(state string) error {
+			return errors.Join(os.Mkdir(state, 0o700), os.WriteFile(filepath.Join(state, "conflicts"), nil, 0o600))
+		},
+		"one": func(state string) error {
+			return errors.Join(os.MkdirAll(filepath.Join(state, "conflicts"), 0o700), os.Symlink(t.TempDir(), filepath.Join(state, "conflicts", "a")))
+		},
+	} {
+		state := filepath.Join(t.TempDir(), "state")
+		require.NoError(t, spoil(state), name)
+		_, _, err := replica.ConflictAreas(state)
+		var unsafe *disk.UnsafeError
+		require.ErrorAs(t, err, &unsafe, name)
+	}
 }

@@ -40,7 +40,8 @@ func (d *Dir) create(label, name string) (*File, error) {
 }
 
 // OpenFile opens an existing regular file to read, and with write to write as
-// well. What is no regular file is an *UnsafeError.
+// well. What is no regular file, or has another name besides, is an
+// *UnsafeError.
 func (d *Dir) OpenFile(label, name string, write bool) (*File, error) {
 	flags := unix.O_RDONLY
 	if write {
@@ -83,6 +84,9 @@ func (d *Dir) openRegular(name string, flags int) (*os.File, error) {
 	var st unix.Stat_t
 	if err = unix.Fstat(fd, &st); err == nil && st.Mode&unix.S_IFMT != unix.S_IFREG {
 		err = notRegular
+	}
+	if err == nil && st.Nlink > 1 {
+		err = &UnsafeError{Path: d.path + "/" + name, Problem: "is somebody else's file too, by another name (a hard link)", Remedy: "remove it"}
 	}
 	if err == nil && flags&unix.O_CREAT != 0 {
 		err = unix.Fchmod(fd, fileMode)

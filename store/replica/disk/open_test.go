@@ -195,3 +195,22 @@ func TestADirectoryReplacedUnderUsIsCheckedAgain(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, entries)
 }
+
+// R18: a file that is somebody else's by another name is not written to.
+func TestR18_HardLinksAreRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state")
+	d, err := disk.Open(path, nil)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, d.Close()) }()
+	theirs := filepath.Join(t.TempDir(), "theirs")
+	require.NoError(t, os.WriteFile(theirs, []byte("theirs"), 0o600))
+	require.NoError(t, os.Link(theirs, filepath.Join(path, "lock")))
+	var unsafe *disk.UnsafeError
+	_, err = d.Lock("lock")
+	require.ErrorAs(t, err, &unsafe)
+	_, err = d.OpenFile("test", "lock", false)
+	require.ErrorAs(t, err, &unsafe)
+	text, err := os.ReadFile(theirs)
+	require.NoError(t, err)
+	require.Equal(t, "theirs", string(text))
+}
