@@ -25,7 +25,7 @@ type record struct {
 
 const (
 	lockName  = "lock"
-	lockWait  = 5 * time.Second // what is done under the lock takes milliseconds
+	lockWait  = 30 * time.Second // what is done under the lock takes milliseconds, on a host that is idle
 	lockRetry = 5 * time.Millisecond
 )
 
