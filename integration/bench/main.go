@@ -110,7 +110,9 @@ func run(ctx context.Context, c config, rep *report) (err error) {
 		if err = errors.Join(err, b.undone()); err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
-		rep.note("%s took %.0f s", p.name, time.Since(began).Seconds())
+		took := fmt.Sprintf("%s took %.0f s", p.name, time.Since(began).Seconds())
+		fmt.Fprintln(os.Stderr, took)
+		rep.note("%s", took)
 	}
 	if len(only) > 0 {
 		return fmt.Errorf("no part is called %q", only)
