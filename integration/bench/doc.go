@@ -1,6 +1,6 @@
 //go:build linux
 
-// Command bench measures memfs beside its peers, in one run of about ten
+// Command bench measures memfs beside its peers, in one run of about twelve
 // minutes, and prints one table, the same as JSON, and which of the targets
 // were met. Nothing is asserted: a machine can be slow.
 //

@@ -17,6 +17,7 @@ type place struct {
 	files []string
 	dirs  []string
 	large string
+	slow  bool // it takes milliseconds for what takes the others microseconds
 
 	text, largeText, buf []byte
 }
@@ -63,7 +64,9 @@ func (b *bench) rclonePlace() (*place, error) {
 		return nil, err
 	}
 	b.after(r.close)
-	return newPlace(rcloned, r.path), nil
+	p := newPlace(rcloned, r.path)
+	p.slow = true
+	return p, nil
 }
 
 // loopPlace is a new ext4 in a loop file; nil without an error where it cannot
