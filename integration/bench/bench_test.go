@@ -34,12 +34,12 @@ func TestARunMeasuresAndTidiesUp(t *testing.T) {
 	c := config{dir: dir, memfs: filepath.Join(t.TempDir(), "memfs"), scale: 25, rounds: 1, starts: 1, passes: 1, idle: time.Second}
 	built, err := exec.Command("go", "build", "-o", c.memfs, "memfs/cmd/memfs").CombinedOutput()
 	require.NoError(t, err, string(built))
-	c.only = "rename,worker,idle,memory"
+	c.only = "rename,many,worker,idle,memory"
 	rep := newReport()
 	require.NoError(t, run(t.Context(), c, rep))
 	rep.finish()
 	for _, want := range []struct{ group, name, unit string }{
-		{sessionGroup(big, near), rowRename, requests}, {"worker, " + sessionGroup(deep, near), rowAnswered, seconds},
+		{renameGroup, rowRename, requests}, {"worker, " + sessionGroup(deep, near), rowAnswered, seconds},
 		{idleGroup, rowResident, megabytes}, {memoryGroup, rowSettled, megabytes},
 	} {
 		x := rep.row(want.group, want.name, want.unit)
@@ -58,6 +58,16 @@ func TestARunMeasuresAndTidiesUp(t *testing.T) {
 	written, err := os.ReadFile(path)
 	require.NoError(t, err)
 	assert.True(t, json.Valid(written))
+}
+
+func TestEveryShapeHasATemplateOfItsOwn(t *testing.T) {
+	b := &bench{config: config{scale: 100}, top: t.TempDir(), templates: make(map[templateKey]template)}
+	for _, s := range []shape{deep, big, usual} { // they say the same of themselves
+		got, err := b.template(t.Context(), b.scaled(s), 1)
+		require.NoError(t, err)
+		assert.Equal(t, b.scaled(s), got.shape)
+	}
+	assert.Len(t, b.templates, 3)
 }
 
 func TestNoPartHasAnUnknownName(t *testing.T) {

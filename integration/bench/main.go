@@ -98,7 +98,7 @@ func run(ctx context.Context, c config, rep *report) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(top)) }()
 	only := strings.Split(c.only, ",")
-	b := &bench{config: c, report: rep, top: top, templates: make(map[string]template)}
+	b := &bench{config: c, report: rep, top: top, templates: make(map[templateKey]template)}
 	for _, p := range parts {
 		at := slices.Index(only, p.name)
 		if at < 0 {
@@ -125,7 +125,7 @@ type bench struct {
 	config
 	report    *report
 	top       string
-	templates map[string]template
+	templates map[templateKey]template
 	undo      []func() error
 }
 

@@ -10,6 +10,9 @@ import (
 	"path/filepath"
 )
 
+// renameGroup is the group of the renames.
+var renameGroup = fmt.Sprintf("%d of 2000 renamed, %d ms a request", moved, near.Milliseconds())
+
 // measureRenames renames a directory of 500 files, has one pass made, and ends
 // the session.
 func measureRenames(ctx context.Context, b *bench) error {
@@ -26,7 +29,7 @@ func measureRenames(ctx context.Context, b *bench) error {
 }
 
 func (b *bench) rename(ctx context.Context, peer string, t template) (err error) {
-	group := sessionGroup(big, near)
+	group := renameGroup
 	g, _, err := b.start(ctx, peer, t, setting{latency: near})
 	if err != nil {
 		return err

@@ -23,13 +23,19 @@ type template struct {
 	infos []store.Info
 }
 
+// templateKey says which template it is.
+type templateKey struct {
+	shape  shape
+	stores int
+}
+
 // seeded is how long ago a store was written that is measured: longer than a
 // pass looks back.
 const seeded = time.Hour
 
 // template seeds n stores of a shape, once in a run.
 func (b *bench) template(ctx context.Context, s shape, n int) (t template, err error) {
-	key := fmt.Sprintf("%d stores %+v", n, s)
+	key := templateKey{s, n}
 	if t, ok := b.templates[key]; ok {
 		return t, nil
 	}
