@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -276,7 +277,7 @@ func (s *settings) options(state, endpoint string, log *zap.Logger) memfs.Option
 	o := memfs.Options{
 		StateDir: state,
 		Endpoint: endpoint,
-		Session:  s.session,
+		Session:  cmp.Or(s.session, s.private),
 		Sync: reconcile.Options{
 			Interval:        s.interval,
 			Deletions:       deletions[s.deletions],

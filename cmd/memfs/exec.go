@@ -17,12 +17,14 @@ import (
 	"memfs/cmd/memfs/internal/process"
 	"memfs/cmd/memfs/internal/supervise"
 	"memfs/cmd/memfs/internal/volume"
+	"memfs/cmd/memfs/internal/worker/namespace"
 )
 
 const execName = "exec"
 
 func (a *app) execCommand() *cobra.Command {
 	var s settings
+	var private, isolated bool
 	cmd := &cobra.Command{
 		Use:   execName + " STORE[:PATH][:ro]... -- COMMAND [ARGUMENT...]",
 		Short: "Run a command with stores mounted",
@@ -31,10 +33,14 @@ command does not see memfs's credentials. Signals are passed on to it. Standard
 error is the command's: memfs logs only warnings and errors there, unless
 --log-level says otherwise or something is asked for that is seen in the log.
 
+With --private only the command sees the mounts, and several can have the same
+store at the same path at the same time. An ordinary user needs user namespaces
+for it, and a /dev/fuse that is open to all.
+
 The exit code is the command's own; 120 where it succeeded but edits were kept
 in the journal, 125 where memfs failed and nothing ran, 126 and 127 where the
 command could not be run or was not found.`,
-		Example: "  memfs exec notes handbook:ro -- sh -c 'cat /mnt/memory/notes/*.md'",
+		Example: "  memfs exec notes handbook:ro -- sh -c 'cat /mnt/memory/notes/*.md'\n  memfs exec --private notes -- make test",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dash := cmd.ArgsLenAtDash()
 			if dash < 1 || dash == len(args) {
@@ -47,10 +53,22 @@ command could not be run or was not found.`,
 			if !cmd.Flags().Changed("log-level") && !s.observation.asked() {
 				a.log = a.log.WithOptions(zap.IncreaseLevel(zap.WarnLevel))
 			}
+			switch {
+			case isolated:
+				s.private = stateOfItsOwn()
+				if err := namespace.Enter(nil); err != nil {
+					return err
+				}
+			case private:
+				return a.execPrivate(s)
+			}
 			return a.exec(cmd.Context(), s, specs, args[dash:])
 		},
 	}
 	cmd.ValidArgsFunction = a.completeExec
+	cmd.Flags().BoolVar(&private, "private", false, "mount in a namespace of the command's own, where nobody else sees it")
+	cmd.Flags().BoolVar(&isolated, isolatedRun, false, "this process has a mount namespace of its own")
+	_ = cmd.Flags().MarkHidden(isolatedRun)
 	s.define(cmd.Flags())
 	s.observation.define(cmd.Flags())
 	return cmd
@@ -82,7 +100,7 @@ func (r *exitError) Unwrap() error { return r.err }
 
 func (a *app) exec(ctx context.Context, s settings, specs []volume.Spec, argv []string) error {
 	return a.hold(ctx, s, specs, func(supervisor *supervise.Supervisor, signals <-chan os.Signal) error {
-		command, err := a.start(argv)
+		command, err := a.start(argv, s.private != "")
 		if err != nil {
 			return errors.Join(err, supervisor.End(signals))
 		}
@@ -98,12 +116,20 @@ func (a *app) exec(ctx context.Context, s settings, specs []volume.Spec, argv []
 	})
 }
 
-// start starts the command with the umask that memfs itself was started with.
-func (a *app) start(argv []string) (*exec.Cmd, error) {
+// start starts the command as memfs itself was started: with its umask, and, where
+// a private memfs is another user than it was, as that one.
+func (a *app) start(argv []string, private bool) (*exec.Cmd, error) {
 	command := exec.Command(argv[0], argv[1:]...)
 	command.Env = credential.Strip(os.Environ())
 	command.Stdin, command.Stdout, command.Stderr = os.Stdin, os.Stdout, os.Stderr
-	err := process.WithUmask(a.umask, command.Start)
+	start := command.Start
+	if private {
+		if err := namespace.Leave(command); err != nil {
+			return nil, err
+		}
+		start = func() error { return process.Dumpable(command.Start) }
+	}
+	err := process.WithUmask(a.umask, start)
 	switch {
 	case err == nil:
 		return command, nil
@@ -152,11 +178,7 @@ func endCommand(command *os.Process, over <-chan struct{}) {
 // execEnd is the command's own code, unless it succeeded and the detach did
 // not.
 func execEnd(log *zap.Logger, state *os.ProcessState, detached error) error {
-	code := state.ExitCode()
-	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		code = 128 + int(status.Signal())
-	}
-	switch {
+	switch code := shellCode(state); {
 	case code != 0:
 		if detached != nil {
 			log.Error("not everything was sent", zap.String("code", "unsent"), zap.Error(detached))

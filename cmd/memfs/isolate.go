@@ -14,7 +14,6 @@ import (
 
 	"memfs/cmd/memfs/internal/credential"
 	"memfs/cmd/memfs/internal/exitcode"
-	"memfs/cmd/memfs/internal/process"
 	"memfs/cmd/memfs/internal/worker"
 	"memfs/cmd/memfs/internal/worker/namespace"
 )
@@ -80,25 +79,13 @@ func (a *app) workerEnterCommand() *cobra.Command {
 		Use: "enter", Hidden: true, DisableFlagParsing: true,
 		PersistentPreRunE: func(*cobra.Command, []string) error { a.running = true; return nil },
 		RunE: func(_ *cobra.Command, args []string) error {
-			signals, stop := process.Signals()
-			defer stop()
 			cmd := exec.Command(self(), args...)
-			cmd.Args[0] = "memfs"
-			cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, a.stdout, a.stderr
 			namespace.Isolate(cmd)
-			if err := cmd.Start(); err != nil {
-				return err
+			code, err := a.standIn(cmd)
+			if err == nil && code != 0 {
+				err = exitcode.With(code, errors.New("")) // it has said why
 			}
-			over := make(chan struct{})
-			go func() {
-				defer close(over)
-				_ = cmd.Wait() // ProcessState tells how it ended
-			}()
-			relay(signals, cmd.Process, over)
-			if code := cmd.ProcessState.ExitCode(); code != 0 {
-				return exitcode.With(max(code, exitcode.Failed), errors.New("")) // it has said why
-			}
-			return nil
+			return err
 		},
 	}
 }

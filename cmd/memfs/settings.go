@@ -27,6 +27,7 @@ type settings struct {
 	keepCache       bool
 	owner           owner
 	session         string
+	private         string // names the state of this run alone; "" goes by session or path
 	observation     observation
 }
 

@@ -66,6 +66,9 @@ type Point struct {
 	state *disk.Dir
 	made  []string // outermost first
 	path  string
+	// used is held while the directory is used; useName is its file.
+	used    *disk.Lock
+	useName string
 }
 
 // Take makes the directory at path, and its parents where they are missing.
@@ -88,7 +91,13 @@ func Take(stateDir, path string, acceptEmpty bool) (*Point, error) {
 		return nil, err
 	}
 	p := &Point{state: state, path: path}
-	if err := locked(state, func() error { return p.take(acceptEmpty) }); err != nil {
+	err = locked(state, func() error {
+		if err := p.take(acceptEmpty); err != nil {
+			return err
+		}
+		return p.use()
+	})
+	if err != nil {
 		state.Close()
 		return nil, err
 	}
@@ -156,8 +165,21 @@ func (p *Point) Remove() error {
 	return locked(p.state, func() error { return errors.Join(p.give(), removeOwed(p.state)) })
 }
 
-// give removes what the point has made, and leaves on record what it could not.
-func (p *Point) give() error { return settle(p.state, record{Path: p.path, Made: p.made}) }
+// give removes what the point has made, and leaves on record what it could not,
+// or what somebody else uses: who took it over removes it.
+func (p *Point) give() error {
+	r := record{Path: p.path, Made: p.made}
+	unused, err := p.unused()
+	switch {
+	case err != nil:
+		return err
+	case !unused && len(p.made) > 0:
+		return remember(p.state, r)
+	case !unused:
+		return nil
+	}
+	return settle(p.state, r)
+}
 
 // makeDir makes one directory with exactly this mode, whatever the umask.
 func makeDir(path string, mode fs.FileMode) error {

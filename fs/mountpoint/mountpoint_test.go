@@ -77,9 +77,10 @@ func TestR1_AcceptsAnEmptyDirectoryAndLeavesIt(t *testing.T) {
 func TestR1_TakesItsOwnLeftoverAgain(t *testing.T) {
 	state, root := dirs(t)
 	path := filepath.Join(root, "memory", "notes")
-	_, err := mountpoint.Take(state, path, false) // and then the process is killed
-	require.NoError(t, err)
 	p, err := mountpoint.Take(state, path, false)
+	require.NoError(t, err)
+	require.NoError(t, p.Killed())
+	p, err = mountpoint.Take(state, path, false)
 	require.NoError(t, err)
 
 	other, err := mountpoint.Take(state, filepath.Join(root, "memory", "other"), false)
@@ -89,6 +90,21 @@ func TestR1_TakesItsOwnLeftoverAgain(t *testing.T) {
 	require.NoError(t, other.Remove())
 	assert.NoDirExists(t, filepath.Join(root, "memory"), "the last one takes the parent that the first made")
 	assert.DirExists(t, root)
+}
+
+// In mount namespaces of their own several can use one directory: its removal
+// would take the mounts of the others with it.
+func TestR18_TheLastWhoUsesADirectoryRemovesIt(t *testing.T) {
+	state, root := dirs(t)
+	path := filepath.Join(root, "memory", "notes")
+	first, err := mountpoint.Take(state, path, false)
+	require.NoError(t, err)
+	second, err := mountpoint.Take(state, path, false)
+	require.NoError(t, err)
+	require.NoError(t, first.Remove())
+	assert.DirExists(t, path)
+	require.NoError(t, second.Remove())
+	assert.NoDirExists(t, filepath.Join(root, "memory"))
 }
 
 func TestR15_ManyAtOnceLeaveNothing(t *testing.T) {

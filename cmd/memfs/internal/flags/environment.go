@@ -46,8 +46,9 @@ func Describe(cmd *cobra.Command) {
 	}
 }
 
-// Bound reports whether a flag has a variable: it leaves out the flags that cobra adds by itself.
-func Bound(f *pflag.Flag) bool { return f.Name != "help" && f.Name != "version" }
+// Bound reports whether a flag has a variable: it leaves out the flags that cobra
+// adds by itself, and hidden ones, by which memfs talks to itself.
+func Bound(f *pflag.Flag) bool { return f.Name != "help" && f.Name != "version" && !f.Hidden }
 
 // cause drops pflag's own wrapping, which names the flag and not the variable.
 func cause(err error) error {

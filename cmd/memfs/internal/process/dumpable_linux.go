@@ -6,9 +6,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func notDumpable() error {
-	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
-		return fmt.Errorf("make the process not dumpable: %w", err)
+func dumpable(yes bool) error {
+	var value uintptr
+	if yes {
+		value = 1
+	}
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, value, 0, 0, 0); err != nil {
+		return fmt.Errorf("set whether the process is dumpable: %w", err)
 	}
 	return nil
 }

@@ -31,6 +31,31 @@ func Isolate(c *exec.Cmd) {
 	c.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getegid(), Size: 1}}
 }
 
+// Leave has a command start as the user that this process is outside of its user
+// namespace, where there is one: with no power over this process.
+func Leave(c *exec.Cmd) error {
+	uid, err := outside("/proc/self/uid_map")
+	if err != nil || uid == 0 {
+		return err
+	}
+	gid, err := outside("/proc/self/gid_map")
+	c.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  unix.CLONE_NEWUSER,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: uid, HostID: 0, Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: gid, HostID: 0, Size: 1}},
+	}
+	return err
+}
+
+// outside is what a map of ids has root be.
+func outside(path string) (id int, err error) {
+	text, err := os.ReadFile(path)
+	if err == nil {
+		_, err = fmt.Sscan(string(text), new(int), &id)
+	}
+	return id, err
+}
+
 // Enter makes a process's new mount namespace its own: what is mounted in it
 // stays in it, what the system unmounts goes here too, and of the memfs mounts
 // that were copied into it only those in keep stay. A mount that another

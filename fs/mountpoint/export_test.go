@@ -1,0 +1,4 @@
+package mountpoint
+
+// Killed is the end of the point's process.
+func (p *Point) Killed() error { return p.used.Release() }
