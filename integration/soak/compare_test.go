@@ -30,6 +30,8 @@ func (w *world) compare(round int) {
 		return
 	}
 	defer w.quiet.Unlock()
+	w.ask(true)
+	defer w.ask(false)
 	w.calm.Store(true)
 	for _, p := range w.processes {
 		if _, up := p.alive(); !up && p.over != nil {

@@ -25,6 +25,7 @@ func (w *world) start() {
 		require.NoError(w.t, os.MkdirAll(filepath.Dir(p.state), 0o700))
 		require.NoError(w.t, p.start(), p.last())
 	}
+	w.startProber()
 }
 
 // end ends everything, and looks at what is left: nothing.
@@ -34,6 +35,7 @@ func (w *world) end() {
 	if w.t.Failed() {
 		return
 	}
+	w.ask(true)
 	w.mend()
 	for _, p := range w.processes {
 		code, err := p.stop()

@@ -41,6 +41,7 @@ type process struct {
 	// one before: what is local only may be gone.
 	life   int
 	up     bool
+	since  time.Time // when up changed last
 	gentle int
 	killed bool
 	events []event
@@ -81,7 +82,17 @@ func (p *process) alive() (life int, up bool) {
 func (p *process) set(up bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.up = up
+	p.up, p.since = up, time.Now()
+}
+
+// throughout reports whether the mounts could be used ever since.
+func (p *process) throughout(from time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.up {
+		return p.since.Before(from)
+	}
+	return false
 }
 
 // start starts memfs and waits until its mounts can be used, or it ends.
@@ -139,7 +150,7 @@ func (p *process) start() error {
 		if !p.killed || p.shared {
 			p.gentle = p.life
 		}
-		p.up = true
+		p.up, p.since = true, time.Now()
 		p.mu.Unlock()
 		return nil
 	case <-p.over:

@@ -23,8 +23,9 @@ var (
 var program string
 
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == serverWord {
-		if err := serverMain(); err != nil {
+	children := map[string]func() error{serverWord: serverMain, probeWord: probeMain}
+	if len(os.Args) > 1 && children[os.Args[1]] != nil {
+		if err := children[os.Args[1]](); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

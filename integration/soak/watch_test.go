@@ -4,7 +4,6 @@ package soak
 
 import (
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,66 +11,59 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"golang.org/x/sys/unix"
+	"github.com/stretchr/testify/require"
 
 	"memfs"
+	"memfs/integration/benchchild"
 )
-
-// opMost bounds a local file operation, as a bound on hangs.
-const opMost = 3 * time.Second
 
 // watch looks all the time.
 func (w *world) watch() {
 	for _, m := range w.mounts() {
-		w.agents.Go(func() { w.probe(m) })
 		w.agents.Go(func() { w.waiting(m) })
 	}
 	w.agents.Go(w.stalls.run(w.ctx.Done()))
 	w.agents.Go(w.count)
+	w.agents.Go(w.listen)
 }
 
-// probe does what a local file operation is, over and over: none of it needs
-// the store.
-func (w *world) probe(m *mount) {
-	file := filepath.Join(m.path, "probe~")
-	ops := []struct {
-		name string
-		do   func() error
-	}{
-		{"stat", func() error { _, err := os.Stat(m.path); return err }},
-		{"readdir", func() error { _, err := os.ReadDir(m.path); return err }},
-		{"write", func() error { return os.WriteFile(file, []byte("probe"), 0o600) }},
-		{"read", func() error { _, err := os.ReadFile(file); return err }},
-		{"rename", func() error { return os.Rename(file, file+"~") }},
-		{"unlink", func() error { return os.Remove(file + "~") }},
+// startProber starts the process that does what local file operations are.
+func (w *world) startProber() {
+	var paths []string
+	for _, m := range w.mounts() {
+		paths = append(paths, m.path)
 	}
-	cycle := func() {
-		for _, op := range ops {
-			life, up := m.alive()
-			if !up {
-				break
+	var err error
+	w.prober, err = benchchild.Start(probeWord, probeConfig{paths}, &probeAnswer{})
+	require.NoError(w.t, err)
+	w.t.Cleanup(func() { assert.NoError(w.t, w.prober.End()) })
+}
+
+// listen judges what the prober remarks.
+func (w *world) listen() {
+	for ; !w.over(); time.Sleep(time.Second) {
+		w.turn(func() { w.ask(false) })
+	}
+}
+
+// ask asks the prober, and has it stand still or go on.
+func (w *world) ask(pause bool) {
+	var answer probeAnswer
+	if !assert.NoError(w.t, w.prober.Ask(probeOrder{pause}, &answer)) {
+		return
+	}
+	for _, m := range w.mounts() {
+		for _, r := range append(answer.Remarks, answer.Waiting...) {
+			if r.Mount != m.path || !m.throughout(r.Began) || m.gone() {
+				continue
 			}
-			began := time.Now()
-			err := op.do()
-			took := time.Since(began)
-			now, up := m.alive()
-			same := now == life && up && !m.gone()
-			if took > opMost && same {
-				time.Sleep(time.Second) // until a stall is known
-				if stall := w.stalls.since(began); took > opMost+2*stall {
-					w.t.Errorf("m%d: %s took %v (the host stood still for %v)", m.n, op.name, took, stall)
-				}
+			if r.Took > opMost+2*r.Stall {
+				w.t.Errorf("m%d: at %s %s took %v (the host stood still for %v)", m.n, r.Began.Format(time.TimeOnly+".000"), r.Op, r.Took, r.Stall)
 			}
-			if err != nil && same && !errors.Is(err, unix.ENOENT) {
-				w.excuse(m, "probe "+op.name, err)
-			}
-			if err != nil {
-				break
+			if r.Errno != 0 {
+				w.excuse(m, "probe "+r.Op, r.Errno)
 			}
 		}
-	}
-	for ; !w.over(); time.Sleep(200 * time.Millisecond) {
-		w.turn(cycle)
 	}
 }
 
@@ -143,66 +135,6 @@ func (w *world) status() map[string]memfs.Status {
 		}
 	}
 	return all
-}
-
-// stalls are times at which this process did nothing at all, for a lack of CPUs
-// or of a disk, or as it started a tool: what stood still then is not memfs's.
-type stalls struct {
-	mu    sync.Mutex
-	times []stall
-}
-
-type stall struct {
-	end  time.Time
-	took time.Duration
-}
-
-func newStalls() *stalls { return &stalls{} }
-
-// run notices stalls until done.
-func (s *stalls) run(done <-chan struct{}) func() {
-	return func() {
-		const step = 50 * time.Millisecond
-		dir, err := os.MkdirTemp("", "soak-control")
-		if err != nil {
-			return
-		}
-		defer func() { _ = os.RemoveAll(dir) }()
-		for {
-			began := time.Now()
-			select {
-			case <-done:
-				return
-			case <-time.After(step):
-			}
-			_ = synced(filepath.Join(dir, "f"))
-			if took := time.Since(began) - step; took > step {
-				s.mu.Lock()
-				s.times = append(s.times, stall{time.Now(), took})
-				s.mu.Unlock()
-			}
-		}
-	}
-}
-
-// synced writes a file as an agent does that means it.
-func synced(path string) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString("control")
-	return errors.Join(err, f.Sync(), f.Close())
-}
-
-// since is for how long this host stood still since then.
-func (s *stalls) since(then time.Time) (sum time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i := len(s.times) - 1; i >= 0 && s.times[i].end.After(then); i-- {
-		sum += s.times[i].took
-	}
-	return sum
 }
 
 // bound closes over when something takes too long for a host that stood still as

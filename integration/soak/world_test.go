@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"memfs/integration/benchchild"
 	"memfs/integration/mounttest"
 	"memfs/integration/smalldisk"
 	"memfs/integration/workload"
@@ -28,6 +29,7 @@ type world struct {
 	seed uint64
 
 	server    *server
+	prober    *benchchild.Child
 	stores    []*remote
 	processes []*process
 	disk      *disk // nil where none can be made

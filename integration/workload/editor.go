@@ -135,6 +135,32 @@ func (e *Editor) destroyed(text []byte) {
 	}
 }
 
+// quick is how long it may take to look at a file and to remove it, so that no
+// pass moves another one there between the two.
+const quick = 5 * time.Millisecond
+
+// perhaps forgets the lines that are nowhere in the directory, where a host was
+// so slow that they may have been moved to where something was removed since
+// began, unseen.
+func (e *Editor) perhaps(began time.Time) {
+	if time.Since(began) < quick {
+		return
+	}
+	var all strings.Builder
+	_ = filepath.WalkDir(e.root, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			text, _ := os.ReadFile(path)
+			all.Write(text)
+		}
+		return nil // what goes meanwhile is not there
+	})
+	for line := range e.alive {
+		if !strings.Contains(all.String(), line) {
+			delete(e.alive, line)
+		}
+	}
+}
+
 func (e *Editor) overwrite() error { return e.put(e.pick()) }
 
 // put replaces what a file holds, as most tools do.
@@ -206,8 +232,10 @@ func (e *Editor) move(from, to string) error {
 	if _, err := os.Lstat(e.at(from)); err != nil {
 		return err
 	}
+	began := time.Now()
 	e.destroys(e.at(to))
 	err := unix.Rename(e.at(from), e.at(to))
+	e.perhaps(began)
 	if errors.Is(err, unix.EINVAL) {
 		return nil // a directory into itself
 	}
@@ -215,9 +243,11 @@ func (e *Editor) move(from, to string) error {
 }
 
 func (e *Editor) remove() error {
-	path := e.at(e.pick())
+	path, began := e.at(e.pick()), time.Now()
 	e.destroys(path)
-	return unix.Unlink(path)
+	err := unix.Unlink(path)
+	e.perhaps(began)
+	return err
 }
 
 func (e *Editor) mkdir() error { return os.MkdirAll(e.at(e.directory()), 0o755) }
@@ -226,6 +256,7 @@ func (e *Editor) removeDir() error { return e.clear(e.directory()) }
 
 // clear removes a tree.
 func (e *Editor) clear(dir string) error {
+	began := time.Now()
 	err := filepath.WalkDir(e.at(dir), func(path string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
 			e.destroys(path)
@@ -235,7 +266,9 @@ func (e *Editor) clear(dir string) error {
 	if err != nil {
 		return err
 	}
-	return os.RemoveAll(e.at(dir))
+	err = os.RemoveAll(e.at(dir))
+	e.perhaps(began)
+	return err
 }
 
 func (e *Editor) toDir() error { return e.instead("n/deep.md") }
