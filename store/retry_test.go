@@ -1,15 +1,12 @@
-package store_test
+package store
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
-
-	"memfs/store"
 )
 
 func TestPatiently(t *testing.T) {
@@ -21,16 +18,16 @@ func TestPatiently(t *testing.T) {
 		least time.Duration
 	}{
 		{"at once", nil, nil, 1, 0},
-		{"after lost answers", []error{store.ErrUnavailable, &store.UnavailableError{Status: 529}}, nil, 3, 750 * time.Millisecond},
-		{"as asked", []error{&store.RateLimitedError{After: 4 * time.Second}}, nil, 2, 4 * time.Second},
-		{"asked too much", []error{&store.RateLimitedError{After: time.Minute}}, &store.RateLimitedError{After: time.Minute}, 1, 0},
-		{"for ever", []error{store.ErrNotFound}, store.ErrNotFound, 1, 0},
-		{"an outage", []error{store.ErrUnavailable, store.ErrUnavailable, store.ErrUnavailable, store.ErrUnavailable, store.ErrUnavailable}, store.ErrUnavailable, 5, 3750 * time.Millisecond},
+		{"after lost answers", []error{ErrUnavailable, &UnavailableError{Status: 529}}, nil, 3, 750 * time.Millisecond},
+		{"as asked", []error{&RateLimitedError{After: 4 * time.Second}}, nil, 2, 4 * time.Second},
+		{"asked too much", []error{&RateLimitedError{After: time.Minute}}, &RateLimitedError{After: time.Minute}, 1, 0},
+		{"for ever", []error{ErrNotFound}, ErrNotFound, 1, 0},
+		{"an outage", []error{ErrUnavailable, ErrUnavailable, ErrUnavailable, ErrUnavailable, ErrUnavailable}, ErrUnavailable, 5, 3750 * time.Millisecond},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began, calls := time.Now(), 0
-				got, err := store.Patiently(t.Context(), func(context.Context) (string, error) {
+				got, err := Patiently(t.Context(), func(context.Context) (string, error) {
 					calls++
 					if calls <= len(c.fails) {
 						return "", c.fails[calls-1]
@@ -51,7 +48,7 @@ func TestPatientlyEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err := store.Patiently(ctx, func(context.Context) (int, error) { return 0, store.ErrUnavailable })
-		assert.True(t, errors.Is(err, store.ErrUnavailable))
+		_, err := Patiently(ctx, func(context.Context) (int, error) { return 0, ErrUnavailable })
+		assert.ErrorIs(t, err, ErrUnavailable)
 	})
 }

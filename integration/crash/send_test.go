@@ -71,6 +71,20 @@ func TestR16_AnswersAreLostAndMemfsLivesOn(t *testing.T) {
 	}
 }
 
+// tree are the mount's files, by path in the store.
+func (h *host) tree() map[string]string {
+	h.t.Helper()
+	found, err := workload.Look(h.mnt)
+	require.NoError(h.t, err)
+	files := map[string]string{}
+	for name, text := range found {
+		if name != store.MarkerName {
+			files["/"+name] = text
+		}
+	}
+	return files
+}
+
 func loseAnswers(t *testing.T, again func(*testing.T, *host, string), kill bool) {
 	h := newHost(t)
 	h.args = []string{"--allow-mass-delete"}
@@ -131,18 +145,12 @@ func loseAnswers(t *testing.T, again func(*testing.T, *host, string), kill bool)
 		}
 		again(t, h, at)
 	}
+	want := h.tree() // nobody else changes anything
 	h.sync()
 	h.server.late.Wait()
 	h.sync()
 	h.sync()
-	want := map[string]string{}
-	found, err := workload.Look(h.mnt)
-	require.NoError(t, err)
-	for name, text := range found {
-		if name != store.MarkerName {
-			want["/"+name] = text
-		}
-	}
+	assert.Equal(t, want, h.tree(), "%s", tail(h.log()))
 	assert.Equal(t, want, h.texts(), "%s", tail(h.log()))
 	assert.Zero(t, p.stop())
 	assert.Equal(t, want, h.texts())
