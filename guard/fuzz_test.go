@@ -2,7 +2,6 @@ package guard_test
 
 import (
 	"bytes"
-	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -28,7 +27,7 @@ func FuzzMarker(f *testing.F) {
 		if bytes.Equal(text, store.Marker(storeID)) {
 			require.NoError(t, err)
 		} else {
-			require.True(t, errors.Is(err, guard.ErrMarkerAltered), "%v", err)
+			require.ErrorIs(t, err, guard.ErrMarkerAltered)
 		}
 		require.NoError(t, guard.WriteMarker(dir, storeID))
 		require.NoError(t, guard.CheckMarker(dir, storeID))
