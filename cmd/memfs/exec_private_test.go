@@ -18,7 +18,7 @@ import (
 // R18: with --private several have one store at one path at the same time, and
 // nobody else sees a mount.
 func TestR18_ExecPrivate(t *testing.T) {
-	h := private(t)
+	h := private(t).with("MEMFS_SYNC_INTERVAL=1h") // neither hears of the other through the store
 	id := h.store("notes")
 	at, mnt := "notes:"+h.path("mnt"), h.path("mnt")
 	first := h.background(nil, "exec", "--private", at, "--", "sh", "-c",
