@@ -1,4 +1,4 @@
-package store_test
+package store
 
 import (
 	"strconv"
@@ -7,8 +7,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"memfs/store"
 )
 
 // R5: a listing comes to an end, whatever the cursors are.
@@ -22,14 +20,14 @@ func TestR5_PagesEnd(t *testing.T) {
 		"goes round":      {func(n int) string { return strconv.Itoa(n % 7) }, 1, 8},
 		"empty for ever":  {strconv.Itoa, 0, 101},
 		"filled for ever": {strconv.Itoa, 1, 20_001},
-		"long":            {func(n int) string { return strings.Repeat("c", store.MaxCursor+1) }, 1, 1},
+		"long":            {func(n int) string { return strings.Repeat("c", MaxCursor+1) }, 1, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var p store.Pages
+			var p Pages
 			for n := 1; ; n++ {
 				more, err := p.More(c.next(n), c.entries)
 				if err != nil {
-					assert.ErrorIs(t, err, store.ErrProtocol)
+					assert.ErrorIs(t, err, ErrProtocol)
 					assert.False(t, more)
 					return
 				}
@@ -38,7 +36,7 @@ func TestR5_PagesEnd(t *testing.T) {
 			}
 		})
 	}
-	var p store.Pages
+	var p Pages
 	for n := range 10_000 {
 		more, err := p.More(strconv.Itoa(n), n%50) // now and then an empty one
 		require.NoError(t, err)

@@ -114,7 +114,7 @@ func TestR12_HostileListing(t *testing.T) {
 			}
 			if a.shown != nil || a.hidden > 0 {
 				assert.Equal(t, a.hidden, h.status().Sync.Hidden)
-				assert.Equal(t, len(a.shown)+3, len(h.walk()), "%q", h.walk()) // the marker, the honest and the agent's
+				assert.Len(t, h.walk(), len(a.shown)+3) // the marker, the honest and the agent's
 			}
 			if a.hidden > 0 {
 				assert.Contains(t, h.log(), `"code":"hidden"`)

@@ -82,10 +82,6 @@ func isList(r *http.Request) bool {
 	return r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/memories")
 }
 
-func isVersions(r *http.Request) bool {
-	return r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/memory_versions")
-}
-
 // storeOf is the store that a request is about.
 func storeOf(r *http.Request) string {
 	_, rest, _ := strings.Cut(r.URL.Path, "/memory_stores/")
