@@ -110,7 +110,7 @@ func TestR16_LiveOwnerIsNamedAtOnce(t *testing.T) {
 	began := time.Now()
 	code, _, stderr := h.run("mount", h.store+":"+h.mnt)
 	assert.Equal(t, 7, code, stderr)
-	assert.Contains(t, stderr, fmt.Sprintf("(pid %d)", p.cmd.Process.Pid))
+	assert.Contains(t, stderr, fmt.Sprintf("process %d ", p.cmd.Process.Pid))
 	assert.Less(t, time.Since(began), 5*time.Second)
 	write(t, h.path("a.md"), "unharmed\n")
 	assert.Zero(t, p.stop())
