@@ -15,18 +15,14 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
 
-	"memfs/fs"
 	"memfs/fs/mountpoint"
 	"memfs/reconcile"
-	"memfs/store"
-	"memfs/store/replica"
 )
 
 // DetachTimeout bounds the end of a session: final pass, unmount and a last
@@ -36,72 +32,6 @@ const DetachTimeout = 30 * time.Second
 // maxSends bounds the changing requests of all stores of a session together;
 // each has its own bound besides.
 const maxSends = 64
-
-// Options are common to all stores of a session. The zero value but for
-// StateDir is usable.
-type Options struct {
-	// StateDir keeps journals, contents and losing texts: a directory of this
-	// user on a disk that outlives the process.
-	StateDir string
-	// Endpoint tells one API from another in the state directory.
-	Endpoint string
-	// Session keeps the state of sessions apart; "" goes by mount path.
-	Session string
-	// Sync says how changes travel.
-	Sync reconcile.Options
-	// Strict mounts read-only stores so that nobody can write (R10).
-	Strict bool
-	// MaxMemories is the store's cap; 0 is store.DefaultMaxMemories.
-	MaxMemories int
-	// AllowOther lets other users of the host in, as far as modes do.
-	AllowOther bool
-	// Owner owns what stores bring; nil is the user and group of this process.
-	// Other users than this process's need AllowOther to get in.
-	Owner *Owner
-	// FileMode and DirMode are the permission bits of what stores bring; 0 is
-	// 0600 and 0700.
-	FileMode, DirMode uint32
-	// AcceptEmptyDir mounts on empty directories that exist already, and
-	// leaves them there at the end (R1).
-	AcceptEmptyDir bool
-	// KeepCache leaves contents in the state directory at the end, for a
-	// faster next attach.
-	KeepCache bool
-	// Observe hears of each file operation once it is answered; see
-	// fs.Options. nil costs nothing.
-	Observe func(fs.Operation)
-	// Log gets one line an event; nil logs nothing.
-	Log *zap.Logger
-}
-
-// Owner is a user and a group.
-type Owner struct{ UID, GID uint32 }
-
-// Store is one store to attach.
-type Store struct {
-	// Client attaches for reading and writing, Reader read-only. Exactly one
-	// is set.
-	Client store.Client
-	Reader store.Reader
-	// Info describes the store; ID is required.
-	Info store.Info
-	// Path is where to mount, absolute and clean.
-	Path string
-}
-
-// StoreError says which store an attach, a sync or the end of a session failed
-// for.
-type StoreError struct {
-	// Store is its id, Path where it is, or was to be, mounted.
-	Store, Path string
-	Err         error
-}
-
-// Error implements error.
-func (e *StoreError) Error() string { return "store " + e.Store + ": " + e.Err.Error() }
-
-// Unwrap is why.
-func (e *StoreError) Unwrap() error { return e.Err }
 
 // Session is a set of attached stores.
 type Session struct {
@@ -327,88 +257,4 @@ func (s *Session) Detach(ctx context.Context) (Result, error) {
 		wait.Wait()
 	})
 	return s.result, s.err
-}
-
-// attached is one store of a session.
-type attached struct {
-	o       Options
-	store   Store
-	log     *zap.Logger
-	replica *replica.Replica
-	rec     *reconcile.Reconciler
-	point   *mountpoint.Point
-	mount   *fs.Mounted
-	panics  atomic.Int64
-	slowest fs.Slowest
-	running sync.WaitGroup
-	stop    context.CancelFunc // ends the passes; nil while there are none
-}
-
-// attach brings up one store: its replica as the journal left it, what changed
-// in the store since, and the mount.
-func attach(ctx context.Context, o Options, st Store) (_ *attached, err error) {
-	a := &attached{o: o, store: st, log: o.Log.With(zap.String("store", st.Info.ID), zap.String("path", st.Path))}
-	defer func() {
-		if err != nil {
-			a.takeBack()
-		}
-	}()
-	var remote store.Reader = st.Client
-	if st.Client == nil {
-		remote = st.Reader
-	}
-	uid, gid := o.owner()
-	a.replica, err = openReplica(ctx, a.log, replica.Options{
-		Dir: o.StateDir, Store: st.Info, Endpoint: o.Endpoint, MountPath: st.Path, Session: o.Session, ReadOnly: st.Client == nil,
-		MaxMemories: o.MaxMemories, Fetch: reconcile.Fetcher(remote), Missing: func(string) { a.rec.Nudge() },
-		Log: o.Log, UID: uid, GID: gid, FileMode: o.FileMode, DirMode: o.DirMode,
-	})
-	if err != nil {
-		return nil, err
-	}
-	options := o.Sync
-	options.MaxMemories, options.Log = o.MaxMemories, o.Log
-	a.rec = reconcile.New(a.replica, remote, options)
-	if err := a.rec.Attach(ctx); err != nil {
-		return nil, err
-	}
-	return a, a.show()
-}
-
-func (o *Options) owner() (uid, gid uint32) {
-	if o.Owner != nil {
-		return o.Owner.UID, o.Owner.GID
-	}
-	return replica.Owner()
-}
-
-// show mounts the replica, in place of what a dead process left (R1).
-func (a *attached) show() (err error) {
-	if fs.Stale(a.store.Path) {
-		a.log.Info("cleaning up the dead mount of an earlier process", zap.String("code", "stale_mount"))
-		if err := fs.Detach(a.store.Path); err != nil {
-			return err
-		}
-	}
-	if a.point, err = mountpoint.Take(a.o.StateDir, a.store.Path, a.o.AcceptEmptyDir); err != nil {
-		return err
-	}
-	a.mount, err = fs.Mount(fs.Options{Replica: a.replica, Path: a.store.Path, StoreID: a.store.Info.ID, AllowOther: a.o.AllowOther,
-		Strict: a.o.Strict && a.store.Client == nil, Log: a.o.Log, Status: a.attribute, Observe: a.observe,
-		OnPanic: func(any) { a.panics.Add(1) }})
-	return err
-}
-
-// start begins the passes.
-func (a *attached) start() {
-	ctx, cancel := context.WithCancel(context.Background())
-	a.stop = cancel
-	a.running.Go(func() { a.rec.Run(ctx) })
-}
-
-func (a *attached) end() {
-	if a.stop != nil {
-		a.stop()
-	}
-	a.running.Wait()
 }
