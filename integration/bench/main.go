@@ -106,18 +106,20 @@ func run(ctx context.Context, c config, rep *report) (err error) {
 		}
 		only = slices.Delete(only, at, at+1)
 		began := time.Now()
-		err := p.measure(ctx, b)
-		if err = errors.Join(err, b.undone()); err != nil {
-			return fmt.Errorf("%s: %w", p.name, err)
+		if failed := errors.Join(p.measure(ctx, b), b.undone()); failed != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", p.name, failed)) // the others are measured all the same
+			if ctx.Err() != nil {
+				return err
+			}
 		}
 		took := fmt.Sprintf("%s took %.0f s", p.name, time.Since(began).Seconds())
 		fmt.Fprintln(os.Stderr, took)
 		rep.note("%s", took)
 	}
 	if len(only) > 0 {
-		return fmt.Errorf("no part is called %q", only)
+		err = errors.Join(err, fmt.Errorf("no part is called %q", only))
 	}
-	return nil
+	return err
 }
 
 // bench is a run. What a part made is taken back in reverse order.

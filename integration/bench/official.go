@@ -4,12 +4,11 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"log/slog" //nolint:depguard // what the SDK logs with
 	"os"
 	"time"
-
-	"encoding/json"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"                  //nolint:depguard // the official sync is what is measured
 	"github.com/anthropics/anthropic-sdk-go/v2/lib/environments" //nolint:depguard // the same
