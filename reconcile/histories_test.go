@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -221,10 +222,9 @@ func (h *hist) faults() {
 	case 2:
 		h.hook(nil, once(prefix, errNoAnswer))
 	case 3: // somebody is faster
-		raced := false
+		var raced atomic.Bool
 		h.hook(func(call string) error {
-			if len(changes([]string{call})) == 1 && !raced {
-				raced = true
+			if len(changes([]string{call})) == 1 && raced.CompareAndSwap(false, true) {
 				h.remote()
 			}
 			return nil

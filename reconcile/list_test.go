@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -111,10 +112,9 @@ func TestR1_AListingSurvivesLostAnswers(t *testing.T) {
 		for i := range 300 {
 			b.put(fmt.Sprintf("/d%d/e/%03d", i%20, i), "text")
 		}
-		lost := map[string]bool{}
+		var lost sync.Map // by call; the listing asks from many goroutines
 		b.hook(func(call string) error {
-			if !lost[call] {
-				lost[call] = true
+			if _, before := lost.LoadOrStore(call, true); !before {
 				return &store.UnavailableError{Status: 529, After: time.Second}
 			}
 			return nil

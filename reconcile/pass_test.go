@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -143,10 +144,9 @@ func TestR7_WrittenThroughAReplacedFileIsKept(t *testing.T) {
 
 // race runs f once, between the pass's learning and its first changing request.
 func (b *bench) race(f func()) {
-	done := false
+	var done atomic.Bool
 	b.hook(func(call string) error {
-		if len(changes([]string{call})) == 1 && !done {
-			done = true
+		if len(changes([]string{call})) == 1 && done.CompareAndSwap(false, true) {
 			f()
 		}
 		return nil

@@ -67,7 +67,11 @@ func probeMain() error {
 		return err
 	}
 	p := &prober{stalls: newStalls(), going: map[string]remark{}}
-	go p.stalls.run(nil)() // ends with the process
+	over := make(chan struct{})
+	var watching sync.WaitGroup
+	watching.Go(p.stalls.run(over))
+	defer watching.Wait()
+	defer close(over)
 	for _, mount := range c.Mounts {
 		go func() {
 			for {
