@@ -63,6 +63,11 @@ func mountTable(filter mountinfo.FilterFunc) ([]MountInfo, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the mount table: %w", err)
 	}
+	return fuseMounts(table), nil
+}
+
+// fuseMounts are the FUSE mounts of a table.
+func fuseMounts(table []*mountinfo.Info) []MountInfo {
 	var mounts []MountInfo
 	for _, m := range table {
 		if !strings.Contains(m.FSType, "fuse") || m.FSType == "fusectl" {
@@ -74,7 +79,7 @@ func mountTable(filter mountinfo.FilterFunc) ([]MountInfo, error) {
 			ReadOnly: strings.HasPrefix(m.Options, "ro,") || m.Options == "ro",
 		})
 	}
-	return mounts, nil
+	return mounts
 }
 
 // staleTimeout bounds the question whether a mount is alive. One that does not

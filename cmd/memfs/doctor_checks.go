@@ -26,6 +26,10 @@ func checkLeftovers(stateDir string) guard.Check {
 	}
 	edits := 0
 	for _, l := range found {
+		if memfs.Hung(l.PID) {
+			return guard.Check{Name: "leftovers", Status: guard.Warn, Remedy: "memfs unmount " + l.MountPath,
+				Detail: fmt.Sprintf("process %d was killed and hangs, and with it who uses its mount at %s", l.PID, l.MountPath)}
+		}
 		if v := describe(l); v.State != stateLive {
 			edits += len(v.Edits) + len(v.Deletes)
 		}
@@ -72,7 +76,7 @@ func (a *app) fix(root, state string) error {
 		a.fixed("closed " + state + " to other users")
 	}
 	mounts, err := memfs.Mounts()
-	if err != nil {
+	if err = errors.Join(err, a.endHung(state)); err != nil {
 		return err
 	}
 	for _, m := range mounts {

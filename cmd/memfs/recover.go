@@ -12,6 +12,7 @@ import (
 
 	"memfs/cmd/memfs/internal/exitcode"
 	"memfs/cmd/memfs/internal/visible"
+	"memfs/fs"
 	"memfs/store/replica"
 )
 
@@ -80,6 +81,7 @@ type leftover struct {
 // States of leftovers.
 const (
 	stateLive       = "live"       // a process has it open
+	stateHung       = "hung"       // a killed process has it open and cannot end
 	stateUnsent     = "unsent"     // recover push sends it
 	stateReadOnly   = "read-only"  // never sent
 	stateMarker     = "marker"     // the marker is wrong: only recover push sends it
@@ -125,6 +127,9 @@ func describe(l replica.Leftover) leftover {
 		Edits: []string{}, Deletes: []string{}, Changed: l.Created, found: l}
 	if l.Live {
 		v.State = stateLive
+		if fs.Hung(l.PID) {
+			v.State = stateHung
+		}
 		return v
 	}
 	markerOK := true

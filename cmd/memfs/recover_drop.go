@@ -30,6 +30,10 @@ func (r *recovery) drop(words []string, yes bool) error {
 	var errs []error
 	meant := 0
 	for _, l := range found {
+		if l.State == stateHung {
+			errs = append(errs, l.hung())
+			continue
+		}
 		if l.State == stateLive {
 			if len(words) > 0 {
 				errs = append(errs, exitcode.Errorf(exitcode.Busy, "%s is in use by process %d: memfs unmount %s first", l.ID, l.PID, l.Path))

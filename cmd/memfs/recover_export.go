@@ -37,7 +37,7 @@ func (r *recovery) export(dir string, words []string) error {
 		switch {
 		case l.State == stateLive && len(words) > 0:
 			errs = append(errs, exitcode.Errorf(exitcode.Busy, "%s is in use by process %d: its files are in %s", l.ID, l.PID, l.Path))
-		case l.State == stateUnreadable:
+		case l.State == stateUnreadable, l.State == stateHung:
 			errs = append(errs, l.unsendable())
 		case len(l.Edits)+len(l.Deletes) > 0:
 			n, err := r.exportOne(filepath.Join(dir, l.ID), l)

@@ -75,12 +75,19 @@ func (l *leftover) unsendable() error {
 	switch l.State {
 	case stateLive:
 		return exitcode.Errorf(exitcode.Busy, "%s is in use by process %d, which sends it: memfs sync %s", l.ID, l.PID, l.Path)
+	case stateHung:
+		return l.hung()
 	case stateReadOnly:
 		return fmt.Errorf("%s was changed under read-only access and is never sent: memfs recover export saves it", l.ID)
 	case stateUnreadable:
 		return fmt.Errorf("%s: %s", l.ID, l.Error)
 	}
 	return nil
+}
+
+// hung says what frees a leftover of a killed process that cannot end.
+func (l *leftover) hung() error {
+	return exitcode.Errorf(exitcode.Busy, "%s: process %d was killed and hangs: memfs unmount %s first", l.ID, l.PID, l.Path)
 }
 
 func (r *recovery) pushOne(ctx context.Context, b *backend.Backend, l leftover, allowDeletes bool) error {

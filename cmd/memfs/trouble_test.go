@@ -72,6 +72,7 @@ var stagedIn = map[string]string{
 	"journal_damaged":  "integration/crash/kill_test.go",
 	"save_cut_off":     "integration/crash/save_test.go",
 	"owner_ending":     "integration/crash/orphan_test.go",
+	"owner_hung":       "integration/crash/hung_test.go",
 	"orphan_sent":      "integration/crash/orphan_test.go",
 	"orphan_discarded": "integration/crash/orphan_test.go",
 	"conflict_expired": "fs/attach/expire_test.go",

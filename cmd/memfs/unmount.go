@@ -14,6 +14,7 @@ import (
 	"memfs/cmd/memfs/internal/control"
 	"memfs/cmd/memfs/internal/exitcode"
 	"memfs/fs"
+	"memfs/fs/attach"
 	"memfs/fs/mountpoint"
 )
 
@@ -95,7 +96,7 @@ func detachAll(ctx context.Context, processes []*control.Process) error {
 // left alone and named.
 func (a *app) clearPaths(paths []string, state string) error {
 	mounts, err := fs.Mounts()
-	errs := []error{err}
+	errs := []error{err, a.endHung(state)}
 	for _, path := range paths {
 		switch {
 		case fs.Stale(path):
@@ -109,9 +110,18 @@ func (a *app) clearPaths(paths []string, state string) error {
 	return errors.Join(errs...)
 }
 
+// endHung ends killed processes that hang, so that their mounts are dead ones.
+func (a *app) endHung(state string) error {
+	if _, err := os.Lstat(state); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return attach.EndHung(a.log, state)
+}
+
 // clearDead takes away every dead mount that this user may unmount.
 func (a *app) clearDead(state string) error {
 	mounts, err := fs.Mounts()
+	err = errors.Join(err, a.endHung(state))
 	for _, m := range mounts {
 		if err := clearPath(m.Path, state); err != nil {
 			a.log.Warn("a dead mount was left", zap.String("code", "dead_mount_left"), zap.String("path", m.Path), zap.Error(err))

@@ -150,7 +150,8 @@ func (a *app) workerPoll(set *pflag.FlagSet, s workerSettings, o pollSettings) e
 	}
 	defer a.tellManager(context.Background(), func() string { return "polling for work" })()
 	return worker.Poll(worker.PollConfig{
-		BaseURL: c.BaseURL, EnvironmentID: environment, EnvironmentKey: key, MaxSessions: o.maxSessions, Metrics: counts, Log: a.log,
+		BaseURL: c.BaseURL, EnvironmentID: environment, EnvironmentKey: key, MaxSessions: o.maxSessions, StateDir: c.Attach.StateDir,
+		Metrics: counts, Log: a.log,
 		Command: serve, Start: func(cmd *exec.Cmd) error { return process.WithUmask(a.umask, cmd.Start) },
 	}, signals)
 }

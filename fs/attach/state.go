@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"memfs/fs"
 	"memfs/store/replica"
 	"memfs/store/replica/disk"
 )
@@ -20,11 +21,12 @@ const (
 )
 
 // openReplica opens the state of a store. An owner that is ending is waited
-// for; one that is not is replica.ErrInUse, with its pid. Who only looks at the
-// state has it for a moment without saying so, hence the second look.
+// for, one that was killed and cannot end is helped to; any other is
+// replica.ErrInUse, with its pid. Who only looks at the state has it for a
+// moment without saying so, hence the second look.
 func openReplica(ctx context.Context, log *zap.Logger, o replica.Options) (*replica.Replica, error) {
 	deadline := time.Now().Add(endingPatience)
-	said, live := false, 0
+	said, live, helped := false, 0, false
 	for {
 		r, err := replica.Open(o)
 		var locked *disk.LockedError
@@ -32,7 +34,13 @@ func openReplica(ctx context.Context, log *zap.Logger, o replica.Options) (*repl
 			return r, err
 		}
 		live++
-		if locked.Ending {
+		if live > 1 && !helped && fs.Hung(locked.PID) {
+			helped = true
+			if err := EndHung(log, o.Dir); err != nil {
+				return nil, err
+			}
+		}
+		if locked.Ending || helped {
 			live = 0
 		}
 		if live > 1 || time.Now().After(deadline) {
@@ -48,6 +56,31 @@ func openReplica(ctx context.Context, log *zap.Logger, o replica.Options) (*repl
 			return nil, errors.Join(err, context.Cause(ctx))
 		}
 	}
+}
+
+// EndHung ends the mounts of processes that had replicas of this state directory
+// open, were killed, and cannot end by themselves (fs.Hung). They end soon after
+// it returns.
+func EndHung(log *zap.Logger, stateDir string) error {
+	found, err := replica.Leftovers(stateDir)
+	if err != nil {
+		return err
+	}
+	paths := make(map[int][]string)
+	for _, l := range found {
+		if l.Live {
+			paths[l.PID] = append(paths[l.PID], l.MountPath)
+		}
+	}
+	for pid, mounted := range paths {
+		if !fs.Hung(pid) {
+			continue
+		}
+		log.Warn("ending the mounts of a killed process that hangs", zap.String("code", "owner_hung"), zap.Int("pid", pid),
+			zap.Strings("mounts", mounted))
+		err = errors.Join(err, fs.EndHung(pid, mounted))
+	}
+	return err
 }
 
 // warnVolatile says what a state directory that goes with its container means

@@ -132,14 +132,21 @@ func (h *host) run(args ...string) (code int, stdout, stderr string) {
 	ctx, cancel := context.WithTimeout(h.t.Context(), time.Minute)
 	defer cancel()
 	var out, errs bytes.Buffer
-	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = h.env(), h.dir, &out, &errs
+	cmd := h.command(ctx, args...)
+	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		require.NoError(h.t, err)
 	}
 	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
+}
+
+// command is a memfs command of this host.
+func (h *host) command(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Env, cmd.Dir = h.env(), h.dir
+	return cmd
 }
 
 // process is a memfs that serves the host's mount.

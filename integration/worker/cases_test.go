@@ -26,7 +26,7 @@ func TestCase_ReadyMeansMounted(t *testing.T) {
 	}
 	h := newHost(t, local.Options{})
 	notes := h.store("notes", nil)
-	early := h.shell("while :; do { echo early > " + h.at("notes", "early.md") + "; } 2>/dev/null && echo yes; done")
+	early := h.shell("until { echo early > " + h.at("notes", "early.md") + "; } 2>/dev/null; do :; done; echo yes")
 	early.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	written := &logbook{}
 	early.Stdout = written
@@ -35,8 +35,7 @@ func TestCase_ReadyMeansMounted(t *testing.T) {
 	x := h.open(notes)
 	h.do(x, bash("grep -q "+h.at("notes")+" /proc/mounts"))
 	require.Eventually(t, func() bool { return written.has("yes") }, time.Minute, 10*time.Millisecond, "once it is mounted, it is theirs")
-	require.NoError(t, early.Process.Kill())
-	_ = early.Wait()
+	require.NoError(t, early.Wait())
 	h.finish(x)
 	assert.Equal(t, 0, w.end())
 	assert.Equal(t, map[string]string{"/early.md": "early\n"}, h.contents(notes))

@@ -41,6 +41,7 @@ var table = []row{
 	{is(fs.ErrNotPermitted), HostNotReady, ""},
 	{is(fs.ErrAllowOther), HostNotReady, ""},
 	{as[*disk.UnsafeError], HostNotReady, ""},
+	{as[*fs.HungError], Busy, ""},
 	{is(fs.ErrMounted), Busy, "memfs unmount it, or choose another path"},
 	{is(disk.ErrLocked), Busy, "end that process first, or choose another path or state directory"},
 	{is(replica.ErrInUse), Busy, "end that process first, or choose another path or state directory"},

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/anthropics/anthropic-sdk-go/v2/lib/environments"
@@ -18,6 +19,8 @@ import (
 
 	"memfs/cmd/memfs/internal/exitcode"
 	"memfs/cmd/memfs/internal/metrics"
+	"memfs/fs"
+	"memfs/fs/attach"
 )
 
 // PollConfig says what to claim and who serves it.
@@ -35,6 +38,8 @@ type PollConfig struct {
 	Command func(Item) *exec.Cmd
 	// Start starts it.
 	Start func(*exec.Cmd) error
+	// StateDir is where it keeps what is not sent yet.
+	StateDir string
 	// Metrics count what is served; nil is not at all.
 	Metrics *metrics.Worker
 	Log     *zap.Logger
@@ -138,6 +143,7 @@ func (p *poll) serve(work anthropic.BetaSelfHostedWork) {
 	exited := make(chan struct{})
 	var driving sync.WaitGroup
 	driving.Go(func() { p.drive(command.Process, in, wire, exited) })
+	driving.Go(func() { p.unhang(command.Process, log, exited) })
 	err = command.Wait()
 	close(exited)
 	driving.Wait()
@@ -172,5 +178,27 @@ func (p *poll) drive(process *os.Process, in io.WriteCloser, item wireItem, exit
 	case <-p.hurry:
 		_ = process.Signal(syscall.SIGTERM)
 	case <-exited:
+	}
+}
+
+// hungLook is how often a process is looked at that may have been killed.
+const hungLook = 2 * time.Second
+
+// unhang ends a process that was killed and cannot end by itself.
+func (p *poll) unhang(process *os.Process, log *zap.Logger, exited <-chan struct{}) {
+	look := time.NewTicker(hungLook)
+	defer look.Stop()
+	for {
+		select {
+		case <-look.C:
+		case <-exited:
+			return
+		}
+		if !fs.Hung(process.Pid) {
+			continue
+		}
+		if err := attach.EndHung(log, p.c.StateDir); err != nil {
+			log.Error("a killed process hangs", zap.String("code", "owner_hung"), zap.Error(err))
+		}
 	}
 }
