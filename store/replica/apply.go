@@ -106,7 +106,9 @@ func (t *tree) applyTo(n *node, r *record) error {
 		n.emptied, n.failed = r.flags&flagEmptied != 0, r.flags&flagFailed != 0
 		if n.replaced {
 			n.replacedID, n.replacedPath = r.id, r.path
-			t.strays[n.ino] = n
+			if r.flags&flagKept == 0 {
+				t.strays[n.ino] = n
+			}
 			break
 		}
 		t.dirtyFiles[n.ino] = struct{}{}

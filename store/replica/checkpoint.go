@@ -121,19 +121,17 @@ func (r *Replica) saveContent(n *node) error {
 func (r *Replica) snapshotRecords() (iter.Seq[[]byte], map[store.SHA]struct{}, error) {
 	t := r.tree
 	used := make(map[store.SHA]struct{})
-	w := &snapshotWriter{used: used}
+	w := &snapshotWriter{used: used, strays: t.strays}
 	w.add(record{kind: recCounters, ino: uint64(t.nextIno), seq: t.nextSeq})
 	w.node(t.root)
-	orphans := make([]*node, 0, len(t.strays))
-	for _, n := range t.strays {
-		orphans = append(orphans, n)
-	}
-	for _, n := range orphans {
-		w.node(n)
-	}
-	for ino := range t.nodes {
-		if err := r.saveContent(t.nodes[ino]); err != nil {
+	var orphans []*node // later records may be about them, while somebody has them open
+	for _, n := range t.nodes {
+		if err := r.saveContent(n); err != nil {
 			return nil, nil, err
+		}
+		if !n.linked() {
+			orphans = append(orphans, n)
+			w.node(n)
 		}
 	}
 	w.contents(t.root)
@@ -172,6 +170,7 @@ type snapshotWriter struct {
 	payload  []byte
 	payloads [][]byte
 	used     map[store.SHA]struct{}
+	strays   map[Ino]*node
 }
 
 func (w *snapshotWriter) add(r record) {
@@ -223,7 +222,7 @@ func (w *snapshotWriter) contents(dir *node) {
 		if n.before != nil {
 			w.content(n, *n.before, recBefore)
 		}
-		if n.since == 0 && n.written == 0 && n.moved == 0 {
+		if n.since == 0 && n.written == 0 && n.moved == 0 && !n.replaced {
 			return
 		}
 		rec := record{kind: recDirty, ino: uint64(n.ino), time: uint64(n.written), mtime: uint64(n.moved), since: uint64(n.since),
@@ -233,6 +232,9 @@ func (w *snapshotWriter) contents(dir *node) {
 		}
 		if n.failed || n.damaged {
 			rec.flags |= flagFailed
+		}
+		if _, stray := w.strays[n.ino]; n.replaced && !stray {
+			rec.flags |= flagKept
 		}
 		w.add(rec)
 	})

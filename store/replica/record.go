@@ -44,6 +44,7 @@ const (
 	flagEmptied              // recDirty: truncated or created, not written since
 	flagFailed               // recDirty: the last write could not be kept
 	flagLocal                // recContent: the text was made here, the store may not have it
+	flagKept                 // recDirty: a replaced file has no text that is to be kept
 )
 
 // record is one entry of the journal. Which fields count depends on the kind;

@@ -125,6 +125,7 @@ type mover struct {
 	rt   *rapid.T
 	w    *world
 	next int
+	held []Ino // files that somebody has open, with or without a name
 }
 
 var alphabet = []string{"a", "b", "c~", ".git"}
@@ -166,7 +167,7 @@ func (m *mover) text() string {
 
 func (m *mover) step() {
 	w, ctx := m.w, context.Background()
-	switch rapid.IntRange(0, 14).Draw(m.rt, "op") {
+	switch rapid.IntRange(0, 16).Draw(m.rt, "op") {
 	case 0, 1:
 		if a, err := w.Create(m.dir(), m.name(), 0o644, 1, 2); err == nil {
 			w.Forget(a.Ino, 1)
@@ -205,10 +206,21 @@ func (m *mover) step() {
 		tree := w.dump()
 		cut := strings.Contains(tree, cutOff)
 		w.kill()
+		m.held = nil
 		found := wanted(w.Snapshot(nil, nil))
 		require.Equal(w.t, strings.ReplaceAll(tree, cutOff, ""), w.dump())
 		if !cut {
 			require.Equal(w.t, want, found)
+		}
+	case 15:
+		if ino, ok := m.anyFile(); ok {
+			w.Ref(ino)
+			m.held = append(m.held, ino)
+		}
+	case 16: // perhaps to one that has lost its name
+		if len(m.held) > 0 {
+			_, err := w.Write(ctx, rapid.SampledFrom(m.held).Draw(m.rt, "held"), []byte(m.text()), rapid.Int64Range(0, 20).Draw(m.rt, "off"))
+			require.NoError(w.t, err)
 		}
 	}
 }
