@@ -285,6 +285,11 @@ func (c *countingTree) Getattr(ino replica.Ino) (replica.Attr, error) {
 	return c.Tree.Getattr(ino)
 }
 
+func (c *countingTree) Setattr(ctx context.Context, ino replica.Ino, s replica.SetAttr) (replica.Attr, error) {
+	c.count("setattr")
+	return c.Tree.Setattr(ctx, ino, s)
+}
+
 func (c *countingTree) ReadDir(ino replica.Ino, after uint64, max int) ([]replica.Dirent, error) {
 	c.count("readdir")
 	return c.Tree.ReadDir(ino, after, max)

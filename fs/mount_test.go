@@ -296,3 +296,37 @@ func TestNothingLeaks(t *testing.T) {
 	}
 	assert.Less(t, m.do(order{Do: "goroutines"}).Goroutines, 15)
 }
+
+// R15: who still ends after somebody else unmounted leaves alone what was mounted
+// there meanwhile, which the kernel may have given the same device.
+func TestR15_TheNextMountAtThePathStays(t *testing.T) {
+	m := newMount(t, map[string]string{"/a": "text"})
+	require.NoError(t, unmount(m.path))
+	m.do(order{Do: "await", Timeout: soon})
+	config := m.config
+	config.State += "2"
+	next := startChild(t, config)
+	require.Empty(t, next.reply().Err)
+	m.do(order{Do: "unmount", Timeout: soon})
+	assert.Equal(t, "text", next.read("a"))
+}
+
+// R15: the same where the end of the mount had to wait for a request.
+func TestR15_TheNextMountStaysWhenARequestWasWaitedFor(t *testing.T) {
+	if !privileged() {
+		t.Skip("ending a connection takes root")
+	}
+	m := newMount(t, map[string]string{"/a": "text"}, func(c *childConfig) { c.Unfetched = true })
+	cut := make(chan error, 1)
+	go func() { cut <- os.Truncate(m.at("a"), 2) }() // builds on what is not fetched yet
+	m.eventually("the request arrives", func() bool { return m.do(order{Do: "counts"}).Counts["setattr"] > 0 })
+	require.NoError(t, unix.Unmount(m.path, unix.MNT_FORCE|unix.MNT_DETACH))
+	require.Error(t, <-cut)
+	config := m.config
+	config.State, config.Unfetched = config.State+"2", false
+	next := startChild(t, config)
+	require.Empty(t, next.reply().Err)
+	m.do(order{Do: "answer"})
+	m.do(order{Do: "await", Timeout: soon})
+	assert.Equal(t, "text", next.read("a"))
+}

@@ -115,6 +115,11 @@ func (m *Mounted) covered() bool {
 // is false after somebody else unmounted it lazily, though it is served for as
 // long as somebody uses it (Done).
 func (m *Mounted) Attached() bool {
+	select {
+	case <-m.done: // the kernel gives its device to the next mount
+		return false
+	default:
+	}
 	here, err := mountsAt(m.path)
 	return err == nil && len(here) > 0 && here[len(here)-1].device == m.device
 }
