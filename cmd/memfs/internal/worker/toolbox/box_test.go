@@ -114,6 +114,28 @@ func TestCancel(t *testing.T) {
 	assert.Equal(t, "next", b.bash("echo next"))
 }
 
+// R15: an agent's command can stop the process that runs the tools, which then
+// takes no more than a pipe holds. A call ends all the same, and so does the box.
+func TestR15_StoppedToolsAreGivenUp(t *testing.T) {
+	b := open(t, nil)
+	b.bash("(sleep 0.1; kill -STOP $PPID) >/dev/null 2>&1 &")
+	time.Sleep(500 * time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() {
+		_, err := b.run(ctx, "write", map[string]any{"file_path": "a.md", "content": strings.Repeat("x", 1<<20)})
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		require.Error(t, err)
+	case <-time.After(30 * time.Second):
+		require.Fail(t, "the call does not end")
+	}
+	assert.Equal(t, "next", b.bash("echo next"))
+}
+
 func TestSkillsComeAndGo(t *testing.T) {
 	from := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(from, "lint", "bin"), 0o755))

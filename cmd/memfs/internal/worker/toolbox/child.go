@@ -106,6 +106,9 @@ func (c *child) read(out io.Reader) {
 
 // ask sends an order and waits for its answer, or errDied.
 func (c *child) ask(ctx context.Context, o order) (answer, error) {
+	if ctx.Err() != nil {
+		return answer{}, context.Cause(ctx)
+	}
 	a, err := c.exchange(ctx, o)
 	if err == nil || errors.Is(err, errDied) {
 		return a, err
@@ -119,9 +122,12 @@ func (c *child) ask(ctx context.Context, o order) (answer, error) {
 	return answer{}, err
 }
 
-// exchange sends a value and waits for an answer.
+// exchange sends a value and waits for an answer. A child that an agent's command
+// has stopped takes no more than its pipe holds: it is given up with ctx.
 func (c *child) exchange(ctx context.Context, value any) (answer, error) {
-	if err := c.orders.Encode(value); err != nil {
+	unblock := context.AfterFunc(ctx, func() { _ = c.in.Close() })
+	err := c.orders.Encode(value)
+	if sent := unblock(); err != nil || !sent {
 		return answer{}, errDied
 	}
 	select {
