@@ -7,15 +7,24 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"golang.org/x/sys/unix"
+)
+
+const (
+	// orphansTime bounds the hunt for what tools left: a process that forks and
+	// ends, over and over, in sessions of its own, is never caught.
+	orphansTime = 5 * time.Second
+	// orphansRetry is how long what was killed may take to end.
+	orphansRetry = 5 * time.Millisecond
 )
 
 // killOrphans kills what the tools left running: their descendants fall to
 // this process, their reaper, one after another. It has no other children that
 // could be meant, since a worker serves one session in a process.
 func killOrphans() error {
-	for {
+	for deadline := time.Now().Add(orphansTime); ; time.Sleep(orphansRetry) {
 		pids, err := children()
 		if err != nil {
 			return fmt.Errorf("look for processes that tools left: %w", err)
@@ -23,15 +32,28 @@ func killOrphans() error {
 		if len(pids) == 0 {
 			return nil
 		}
-		for _, pid := range pids {
-			_ = unix.Kill(pid, unix.SIGKILL)
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%d processes that tools left cannot be ended, such as %d", len(pids), pids[0])
 		}
 		for _, pid := range pids {
-			if _, err := unix.Wait4(pid, nil, 0, nil); err != nil && !errors.Is(err, unix.ECHILD) && !errors.Is(err, unix.EINTR) {
+			kill(pid)
+		}
+		for _, pid := range pids {
+			_, err := unix.Wait4(pid, nil, unix.WNOHANG, nil)
+			if err != nil && !errors.Is(err, unix.ECHILD) && !errors.Is(err, unix.EINTR) {
 				return err
 			}
 		}
 	}
+}
+
+// kill kills a process and its group, which is not this one's: what is forked
+// meanwhile does not escape.
+func kill(pid int) {
+	if group, err := unix.Getpgid(pid); err == nil && group > 1 && group != unix.Getpgrp() {
+		_ = unix.Kill(-group, unix.SIGKILL)
+	}
+	_ = unix.Kill(pid, unix.SIGKILL)
 }
 
 // children are the processes whose parent this one is.
