@@ -43,10 +43,20 @@ func (s *serving) give(dir string) error {
 	if user == nil {
 		return nil
 	}
-	return filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
-		if err != nil {
+	return each(dir, func(path string) error { return os.Lchown(path, int(user.UID), int(user.GID)) })
+}
+
+// each calls f for everything in dir, and for dir itself last: until then nobody
+// else can reach into it and put links to the host's files in f's way.
+func each(dir string, f func(path string) error) error {
+	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || path == dir {
 			return err
 		}
-		return os.Lchown(path, int(user.UID), int(user.GID))
+		return f(path)
 	})
+	if err != nil {
+		return err
+	}
+	return f(dir)
 }
