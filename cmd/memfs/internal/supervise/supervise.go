@@ -69,13 +69,19 @@ func (s *Supervisor) Wait(signals <-chan os.Signal, over <-chan struct{}) {
 	}
 }
 
-// oneStop is how long signals are taken for the one that ends the mounts: what
+// OneStop is how long signals are taken for the one that ends the mounts: what
 // stops a process may tell it and its group, as timeout(1) does.
-const oneStop = time.Second
+const OneStop = time.Second
 
 // End ends the mounts and tells whoever asked how it went. A signal that comes
-// later than oneStop cuts the final pass short.
-func (s *Supervisor) End(signals <-chan os.Signal) error {
+// later than OneStop cuts the final pass short.
+func (s *Supervisor) End(signals <-chan os.Signal) error { return s.end(signals, OneStop) }
+
+// EndTold is End where the end was told of earlier, and again only has what came
+// OneStop later than that.
+func (s *Supervisor) EndTold(again <-chan os.Signal) error { return s.end(again, 0) }
+
+func (s *Supervisor) end(signals <-chan os.Signal, oneStop time.Duration) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	watched := make(chan struct{})

@@ -100,6 +100,22 @@ func TestLaterSignalHurries(t *testing.T) {
 	})
 }
 
+// R15: where the end was told of earlier, what came since is no part of that.
+func TestR15_SignalBeforeTheEndHurries(t *testing.T) {
+	s := newSession()
+	sup, signals := start(t, s)
+	s.detach = func(ctx context.Context) error {
+		select {
+		case <-ctx.Done():
+			return exitcode.Errorf(exitcode.EditsKept, "cut short")
+		case <-time.After(20 * time.Second):
+			return nil
+		}
+	}
+	signals <- syscall.SIGTERM
+	require.EqualError(t, sup.EndTold(signals), "cut short")
+}
+
 func TestListen(t *testing.T) {
 	root, err := os.MkdirTemp("", "s")
 	require.NoError(t, err)

@@ -19,6 +19,7 @@ import (
 
 	"memfs/cmd/memfs/internal/exitcode"
 	"memfs/cmd/memfs/internal/metrics"
+	"memfs/cmd/memfs/internal/supervise"
 	"memfs/fs"
 	"memfs/fs/attach"
 )
@@ -84,11 +85,17 @@ func (p *poll) listen(signals <-chan os.Signal, drain func(), over <-chan struct
 	case <-over:
 		return
 	}
-	select {
-	case got := <-signals:
-		p.c.Log.Warn("told again: final passes are cut short", zap.Stringer("signal", got))
-		close(p.hurry)
-	case <-over:
+	for told := time.Now(); ; {
+		select {
+		case got := <-signals:
+			if time.Since(told) < supervise.OneStop {
+				continue
+			}
+			p.c.Log.Warn("told again: final passes are cut short", zap.Stringer("signal", got))
+			close(p.hurry)
+		case <-over:
+		}
+		return
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"memfs"
+	"memfs/cmd/memfs/internal/supervise"
 	"memfs/cmd/memfs/internal/worker/toolbox"
 )
 
@@ -37,7 +38,7 @@ type serving struct {
 	sdk anthropic.Client
 	// end ends the session early.
 	end context.CancelCauseFunc
-	// again has the signals after the first.
+	// again has the second signal.
 	again chan os.Signal
 }
 
@@ -86,22 +87,24 @@ func GiveUp(baseURL string, item Item, err error, log *zap.Logger) {
 	stopWork(newClient(baseURL, item.credential(), transport), item, s.log)
 }
 
-// listen passes signals on.
+// listen passes signals on. The second may come long before the final pass does:
+// the tool in flight is waited for.
 func (s *serving) listen(signals <-chan os.Signal, over <-chan struct{}) {
+	var told time.Time
 	for {
 		select {
 		case got, ok := <-signals:
-			if !ok {
+			switch {
+			case !ok:
+				return
+			case told.IsZero():
+				told = time.Now()
+				s.log.Info("told to end: the session gets its final pass", zap.String("code", "told_to_end"), zap.Stringer("signal", got))
+				s.end(errSignal)
+			case time.Since(told) >= supervise.OneStop:
+				s.again <- got
 				return
 			}
-			s.log.Info("told to end: the session gets its final pass", zap.String("code", "told_to_end"), zap.Stringer("signal", got))
-			s.end(errSignal)
-			select {
-			case got := <-signals:
-				s.again <- got
-			case <-over:
-			}
-			return
 		case <-over:
 			return
 		}
@@ -153,7 +156,7 @@ func (s *serving) runAttached(ctx context.Context, session *anthropic.BetaManage
 	err := s.run(ctx, session, attached)
 	close(over)
 	<-watched
-	return errors.Join(err, supervisor.End(s.again))
+	return errors.Join(err, supervisor.EndTold(s.again))
 }
 
 func (s *serving) close(f func() error) {
