@@ -53,6 +53,12 @@ func Inside(path, dir string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 
+// Stays reports whether path lies in dir also where the links that lead there are
+// followed; what is at its end is not looked at.
+func Stays(path, dir string) bool {
+	return Inside(filepath.Join(realPath(filepath.Dir(path)), filepath.Base(path)), realPath(dir))
+}
+
 // realPath resolves links in as much of an absolute path as exists.
 func realPath(path string) string {
 	for rest := ""; ; {

@@ -52,6 +52,9 @@ func (s *serving) attach(ctx context.Context, session *anthropic.BetaManagedAgen
 	if err != nil {
 		return nil, s.failed(ctx, fault{err, "paths_collide", "give one of the stores another name and create the session anew"})
 	}
+	if err := s.checkLinks(stores); err != nil {
+		return nil, s.failed(ctx, fault{err, "path_leads_away", "remove the link, or share the working directory with nobody who makes such"})
+	}
 	if err := s.cover(stores); err != nil {
 		return nil, s.failed(ctx, explain(err))
 	}
@@ -99,6 +102,18 @@ func (s *serving) stores(attachments []claude.Attachment) ([]memfs.Store, error)
 		}
 	}
 	return stores, nil
+}
+
+// checkLinks refuses mount paths in the working directory from which links lead
+// out of it: an agent can have left them there for a later session's mounts, which
+// are made with the rights of this process.
+func (s *serving) checkLinks(stores []memfs.Store) error {
+	for _, st := range stores {
+		if mountpoint.Inside(st.Path, s.c.Workdir) && !mountpoint.Stays(st.Path, s.c.Workdir) {
+			return &memfs.StoreError{Store: st.Info.ID, Path: st.Path, Err: fmt.Errorf("the mount path %s leads out of the working directory", st.Path)}
+		}
+	}
+	return nil
 }
 
 // cover keeps the mount points of an isolated session in its namespace.
