@@ -63,13 +63,13 @@ func (p *passing) applySet(changes []Change) error {
 		set[i] = c.Apply
 	}
 	applied, err := p.replica.Apply(set)
-	if err != nil {
-		return fmt.Errorf("apply %d remote changes: %w", len(set), err)
-	}
 	for i, c := range changes {
 		if applied[i] {
 			p.appliedChange(c)
 		}
+	}
+	if err != nil {
+		return fmt.Errorf("apply %d remote changes: %w", len(set), err)
 	}
 	return nil
 }

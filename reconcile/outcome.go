@@ -84,6 +84,13 @@ func (r *Reconciler) succeeded(seq uint64, a Action, m store.Memory) result {
 		r.learner.distrust()
 		return r.failed(context.Background(), a, store.ErrProtocol)
 	}
+	if newer, known := r.view.Get(m.ID); a.Op == replica.OpCreate && known && newer.VersionID != m.VersionID {
+		// A pass has seen it changed before we heard that it was made.
+		step := settlement(a, &m)
+		r.close(seq, &step)
+		r.forgive(a)
+		return result{sent: true, again: true}
+	}
 	r.accept(seq, a, m)
 	room := a.Op == replica.OpCreate && r.tookCreate(a.began)
 	return result{sent: true, again: room || m.Path != a.Path} // renamed there: to be followed

@@ -181,6 +181,8 @@ func (r *Reconciler) send(ctx context.Context, a Action) result {
 	case errors.Is(err, store.ErrNotText), errors.Is(err, store.ErrTooLarge), errors.Is(err, errRedacted):
 		r.refuse(a, err)
 		return result{refused: true}
+	case errors.Is(err, store.ErrNotFound):
+		return r.lost(ctx, a)
 	case err != nil:
 		return r.failed(ctx, a, err)
 	}

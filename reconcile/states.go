@@ -1,7 +1,9 @@
 package reconcile
 
 import (
+	"context"
 	"errors"
+	"fmt"
 
 	"memfs/store"
 	"memfs/store/replica"
@@ -12,6 +14,20 @@ func (r *Reconciler) learnt(m store.Memory) {
 	if !r.view.Put(m) {
 		r.learner.distrust()
 	}
+}
+
+// errLost: a file that was moved here has a text that the store has deleted for
+// good before it was needed here.
+var errLost = errors.New("its content was never needed here, and is in the store no more; write it anew")
+
+// lost is for a text that is neither here nor in the store, unless it is the
+// store that is not there.
+func (r *Reconciler) lost(ctx context.Context, a Action) result {
+	if _, err := r.reads.Info(ctx); err != nil {
+		return result{stop: true, err: fmt.Errorf("store: %w", err)}
+	}
+	r.refuse(a, errLost)
+	return result{refused: true}
 }
 
 // refuse remembers that the store will not take a content, or, where only the

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"errors"
 	"strings"
 	"sync"
 
@@ -57,10 +58,18 @@ func (v *View) Put(memories ...store.Memory) bool {
 	return sound
 }
 
+// occupies reports whether a path can be in another one's way. What is no legal
+// path is not, unless it is one that is merely too long: a store may have such
+// paths from before there was that limit.
+func occupies(path string) bool {
+	err := store.CheckPath(path)
+	return err == nil || errors.Is(err, store.ErrPathTooLong)
+}
+
 // place notes which path a memory has, and reports whether no other has it, and
-// none is above or below it. What is no legal path is in nobody's way.
+// none is above or below it.
 func (v *View) place(m store.Memory) bool {
-	if store.CheckPath(m.Path) != nil {
+	if !occupies(m.Path) {
 		return true
 	}
 	_, taken := v.byPath[m.Path]
@@ -94,7 +103,7 @@ func (v *View) remove(id string) {
 	if !Mappable(m.Path) {
 		v.hidden--
 	}
-	if store.CheckPath(m.Path) != nil {
+	if !occupies(m.Path) {
 		return
 	}
 	if v.byPath[m.Path] == id {

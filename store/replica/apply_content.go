@@ -22,7 +22,8 @@ func (t *tree) applyWrite(n *node, r *record) error {
 	copy(buf[r.off:], r.data)
 	t.resize(n, int64(len(buf)))
 	n.content = content{buf: buf, size: int64(len(buf))}
-	n.emptied, n.before, n.damaged = false, nil, n.damaged && !replaced
+	n.emptied, n.before = false, nil
+	n.damaged, n.failed = n.damaged && !replaced, n.failed && !replaced
 	t.changed(n, int64(r.time))
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -22,6 +21,9 @@ func (r *Replica) Checkpoint() error {
 	if err := r.place.relock(); err != nil {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
+	// What is put from here on stays: records behind the snapshot build on it.
+	sweep := r.objects.BeginSweep()
+	defer sweep.End()
 	if err := r.saveContents(); err != nil {
 		return err
 	}
@@ -44,16 +46,9 @@ func (r *Replica) Checkpoint() error {
 	if err := point.Commit(snapshot); err != nil {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
-	return r.sweep(used)
-}
-
-// sweep removes the objects that neither the checkpoint nor a file refers to.
-// What files refer to is looked up once the sweep has begun: it leaves alone
-// what comes from then on.
-func (r *Replica) sweep(used map[store.SHA]struct{}) error {
-	addPresent := sync.OnceFunc(func() { r.addPresent(used) })
-	return r.objects.Sweep(func(sha store.SHA) bool {
-		addPresent()
+	// Neither the checkpoint nor a file refers to the rest.
+	r.addPresent(used)
+	return sweep.Remove(func(sha store.SHA) bool {
 		_, keep := used[sha]
 		return keep
 	})

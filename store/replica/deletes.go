@@ -63,26 +63,33 @@ func (r *Replica) pardon(b *agreed) {
 }
 
 func (t *tree) applyCounted(r *record) {
-	if r.time == 0 {
-		t.counted = slices.DeleteFunc(t.counted, func(d Delete) bool { return d.ID == r.id })
-		return
-	}
 	d := Delete{ID: r.id, At: when(int64(r.time)), Had: int(r.size)}
-	for len(t.counted) > 0 && d.At.Sub(t.counted[0].At) > DeleteWindow {
-		t.counted = t.counted[1:]
+	if r.time != 0 {
+		t.counted = t.recent(d.At)
 	}
-	t.counted = append(t.counted, d)
+	// One that is sent again counts once.
+	t.counted = slices.DeleteFunc(t.counted, func(d Delete) bool { return d.ID == r.id })
+	if r.time != 0 {
+		t.counted = append(t.counted, d)
+	}
 }
 
-func (t *tree) counts(id string) bool {
-	return id != "" && slices.ContainsFunc(t.counted, func(d Delete) bool { return d.ID == id })
+// undone reports whether a send that was not applied is a counted delete that
+// did not happen by another request either, and will not by one that goes on.
+func (t *tree) undone(s Send) bool {
+	if t.bases[s.ID] == nil || !slices.ContainsFunc(t.counted, func(d Delete) bool { return d.ID == s.ID }) {
+		return false
+	}
+	for _, other := range t.sends {
+		if other.Seq != s.Seq && other.ID == s.ID && other.Op == OpDelete {
+			return false
+		}
+	}
+	return true
 }
 
-// recent are the counted deletes within the window.
+// recent are the counted deletes within the window. Where the clock was set
+// back, those of the time that is to come again are not.
 func (t *tree) recent(now time.Time) []Delete {
-	from := slices.IndexFunc(t.counted, func(d Delete) bool { return now.Sub(d.At) <= DeleteWindow })
-	if from < 0 {
-		return nil
-	}
-	return slices.Clone(t.counted[from:])
+	return slices.DeleteFunc(slices.Clone(t.counted), func(d Delete) bool { return now.Sub(d.At).Abs() > DeleteWindow })
 }

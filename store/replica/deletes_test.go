@@ -84,3 +84,35 @@ func TestR8_CountedDeletesOutliveTheProcess(t *testing.T) {
 		})
 	}
 }
+
+// What was sent once more after a lost answer counts once, also when the first
+// request is given up.
+func TestR8_ADeleteSentAgainCountsOnce(t *testing.T) {
+	w := newWorld(t)
+	w.base("a", "/a", "text")
+	w.rm("/a")
+	first, err := w.BeginSend(Send{Op: OpDelete, ID: "a", Counted: true})
+	require.NoError(t, err)
+	second, err := w.BeginSend(Send{Op: OpDelete, ID: "a", Counted: true})
+	require.NoError(t, err)
+	require.Len(t, w.Snapshot(nil, nil).Counted, 1)
+	require.NoError(t, w.Settle(second, &Apply{ID: "a"}))
+	require.NoError(t, w.Settle(first, nil))
+	require.Len(t, w.Snapshot(nil, nil).Counted, 1)
+	w.kill()
+	require.Len(t, w.Snapshot(nil, nil).Counted, 1)
+}
+
+func TestR8_AClockSetBackCountsNoDeletesForLong(t *testing.T) {
+	w := newWorld(t)
+	w.base("a", "/a", "text")
+	w.base("b", "/b", "text")
+	w.clock.advance(24 * time.Hour)
+	_, err := w.BeginSend(Send{Op: OpDelete, ID: "a", Counted: true})
+	require.NoError(t, err)
+	w.clock.advance(-24 * time.Hour)
+	require.Empty(t, w.Snapshot(nil, nil).Counted)
+	_, err = w.BeginSend(Send{Op: OpDelete, ID: "b", Counted: true})
+	require.NoError(t, err)
+	require.Len(t, w.Snapshot(nil, nil).Counted, 1)
+}

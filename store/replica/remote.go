@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,10 +16,12 @@ import (
 // freed first, then placed, so that chains and swaps need no order. A step
 // whose file moved on since the decision, or whose path is not free, is left
 // out (applied false) and is for the next pass. Losing texts are in the
-// conflict area, on disk, before anything is replaced.
+// conflict area, on disk, before anything is replaced; a step whose losing text
+// cannot be kept is left out too, and the others are done, with an error.
 func (r *Replica) Apply(set []Apply) (applied []bool, err error) {
 	applied = make([]bool, len(set))
 	saved := make(map[int]string)
+	var unsaved error
 	for i, a := range set {
 		if a.Loser == nil {
 			continue
@@ -28,7 +31,8 @@ func (r *Replica) Apply(set []Apply) (applied []bool, err error) {
 			continue
 		}
 		if err != nil {
-			return applied, err
+			unsaved = err
+			continue
 		}
 		saved[i] = id
 	}
@@ -52,10 +56,11 @@ func (r *Replica) Apply(set []Apply) (applied []bool, err error) {
 			watch(changes)
 		}
 	}
-	return applied, err
+	return applied, cmp.Or(err, unsaved)
 }
 
-// saveLoser keeps a text that is about to be replaced.
+// saveLoser keeps a text that is about to be replaced, unless there is none any
+// more: it was never needed here, and the store has not got it either.
 func (r *Replica) saveLoser(a Apply) (string, error) {
 	r.mu.RLock()
 	n, err := r.node(a.Ino)
@@ -72,6 +77,11 @@ func (r *Replica) saveLoser(a Apply) (string, error) {
 		return "", ErrMoved
 	}
 	text, err := r.Content(a.Ino, gen)
+	if errors.Is(err, store.ErrNotFound) {
+		r.o.Log.Warn("the losing text is neither here nor in the store, so it is not kept", zap.String("code", "content_gone"),
+			zap.String("store", r.o.Store.ID), zap.String("path", path))
+		return "", nil
+	}
 	if err != nil {
 		return "", fmt.Errorf("losing text of %s: %w", path, err)
 	}

@@ -106,7 +106,7 @@ func (r *Replica) settle(seq uint64, a *Apply) error {
 	}
 	if s, known := r.tree.sends[seq]; known {
 		u.records = append(u.records, record{kind: recSettled, seq: seq})
-		if a == nil && r.tree.counts(s.ID) {
+		if a == nil && r.tree.undone(s) {
 			u.records = append(u.records, Delete{ID: s.ID}.record())
 		}
 	}

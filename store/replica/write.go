@@ -15,18 +15,17 @@ func (r *Replica) Write(ctx context.Context, ino Ino, p []byte, off int64) (int,
 		return 0, ErrInvalid
 	}
 	r.letCompact()
-	whole := func(c content) bool { return off == 0 && int64(len(p)) >= c.size }
+	// Of what the store has over the limit, not all is replaced by what is taken.
+	whole := func(c content) bool { return off == 0 && min(int64(len(p)), store.MaxContent) >= c.size }
 	n, err := r.lockLoaded(ctx, ino, whole)
 	if err != nil {
 		return 0, err
 	}
 	defer r.mu.Unlock()
 	size := min(int64(len(p)), max(0, r.limit(n)-off))
-	if size < int64(len(p)) {
+	if size == 0 && len(p) > 0 {
 		r.fail(n)
-		if size == 0 {
-			return 0, overLimit(n)
-		}
+		return 0, overLimit(n)
 	}
 	if size == 0 {
 		return 0, nil
@@ -35,8 +34,11 @@ func (r *Replica) Write(ctx context.Context, ino Ino, p []byte, off int64) (int,
 		r.fail(n)
 		return 0, err
 	}
-	rec := record{kind: recWrite, ino: uint64(ino), off: uint64(off), time: r.now(), data: p[:size]}
-	if err := r.commit(false, rec); err != nil {
+	records := []record{{kind: recWrite, ino: uint64(ino), off: uint64(off), time: r.now(), data: p[:size]}}
+	if size < int64(len(p)) {
+		records = append(records, record{kind: recFailed, ino: uint64(ino)})
+	}
+	if err := r.commit(false, records...); err != nil {
 		r.fail(n)
 		return 0, err
 	}

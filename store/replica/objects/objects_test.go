@@ -230,12 +230,18 @@ func TestR16_SurvivesBeingWiped(t *testing.T) {
 	requireText(t, s, b, "b")
 }
 
+func sweep(s *objects.Store, keep func(store.SHA) bool) error {
+	w := s.BeginSweep()
+	defer w.End()
+	return w.Remove(keep)
+}
+
 func TestSweepKeepsWhatIsWantedOrPutMeanwhile(t *testing.T) {
 	s, _, path := open(t)
 	keep, drop, late, needed := put(t, s, "keep"), put(t, s, "drop"), put(t, s, "late"), put(t, s, "needed")
 	foreign := filepath.Join(path, "foreign")
 	require.NoError(t, os.WriteFile(foreign, nil, 0o600))
-	require.NoError(t, s.Sweep(func(sha store.SHA) bool {
+	require.NoError(t, sweep(s, func(sha store.SHA) bool {
 		put(t, s, "late") // with no lock held that this would wait for
 		assert.NoError(t, s.Need(needed))
 		return sha == keep
@@ -245,7 +251,7 @@ func TestSweepKeepsWhatIsWantedOrPutMeanwhile(t *testing.T) {
 	requireText(t, s, needed, "needed")
 	requireMissing(t, s, drop)
 	assert.FileExists(t, foreign)
-	require.NoError(t, s.Sweep(func(store.SHA) bool { return false }))
+	require.NoError(t, sweep(s, func(store.SHA) bool { return false }))
 	requireMissing(t, s, late)
 }
 
@@ -276,7 +282,7 @@ func TestConcurrentUse(t *testing.T) {
 				case 0:
 					assert.NoError(t, s.Sync())
 				case 1:
-					assert.NoError(t, s.Sweep(func(store.SHA) bool { return true }))
+					assert.NoError(t, sweep(s, func(store.SHA) bool { return true }))
 				case 2:
 					_, err := s.Get(sha)
 					assert.NoError(t, err)

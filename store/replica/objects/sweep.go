@@ -7,14 +7,27 @@ import (
 	"memfs/store"
 )
 
-// Sweep removes the objects that keep does not want. Those that are put while
-// it runs stay. keep is called with no lock of the store held. One sweep runs
-// at a time.
-func (s *Store) Sweep(keep func(store.SHA) bool) error {
+// Sweep is a removal of objects that nobody wants any more. Those that are put
+// or needed from its beginning on stay.
+type Sweep struct{ s *Store }
+
+// BeginSweep begins a sweep, which is to be ended. One goes on at a time.
+func (s *Store) BeginSweep() Sweep {
 	s.sweeping.Lock()
-	defer s.sweeping.Unlock()
 	s.setTouched(map[store.SHA]bool{})
-	defer s.setTouched(nil)
+	return Sweep{s}
+}
+
+// End ends the sweep.
+func (w Sweep) End() {
+	w.s.setTouched(nil)
+	w.s.sweeping.Unlock()
+}
+
+// Remove removes the objects that keep does not want. keep is called with no
+// lock of the store held.
+func (w Sweep) Remove(keep func(store.SHA) bool) error {
+	s := w.s
 	names, err := s.dir.List(labelList)
 	if err != nil {
 		return fmt.Errorf("sweep objects: %w", err)
