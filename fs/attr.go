@@ -79,12 +79,30 @@ func wanted(in *fuse.SetAttrInCommon) replica.SetAttr {
 		set.Size = &signed
 	}
 	if atime, ok := in.GetATime(); ok {
-		set.Atime = &atime
+		set.Atime = inRange(atime)
 	}
 	if mtime, ok := in.GetMTime(); ok {
-		set.Mtime = &mtime
+		set.Mtime = inRange(mtime)
 	}
 	return set
+}
+
+// What a count of nanoseconds can stand for, with room for a remote change to be
+// newer.
+var (
+	firstTime = time.Date(1678, 1, 1, 0, 0, 0, 0, time.UTC)
+	lastTime  = time.Date(2262, 1, 1, 0, 0, 0, 0, time.UTC)
+)
+
+// inRange is the time that can be kept next to t, as other filesystems have it.
+func inRange(t time.Time) *time.Time {
+	switch {
+	case t.Before(firstTime):
+		return &firstTime
+	case t.After(lastTime):
+		return &lastTime
+	}
+	return &t
 }
 
 // dropPrivileges adds to set that the file loses its set-user-ID bit, and its

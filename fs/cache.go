@@ -24,7 +24,7 @@ import (
 // What the kernel asks all the same, for it has no way to be told: a
 // directory's attributes after each change in it, which permission checks on
 // the way to any name in it need; a name before it is created, and the target of
-// a rename; security.capability before a write, once each time that it has
+// a rename; a name that has two Unicode forms, each time; security.capability before a write, once each time that it has
 // looked at the file's attributes (ENOSYS would end that, and user.memfs with
 // it). A new file with a text costs five round trips, an append one or two.
 const cacheTimeout = time.Hour
@@ -75,11 +75,12 @@ func (f *filesystem) OpenDir(_ <-chan struct{}, _ *fuse.OpenIn, out *fuse.OpenOu
 // are in the journal already when they are answered.
 func (f *filesystem) Flush(<-chan struct{}, *fuse.FlushIn) fuse.Status { return fuse.ENOSYS }
 
-// entryTimeout is how long the kernel may keep what a name stands for. Names
-// are notified in the form in which they are kept, NFC, so the kernel must ask
-// for any other form each time (R12).
+// entryTimeout is how long the kernel may keep what a name stands for. A name
+// that has two forms it must ask for each time (R12): a change by the one would
+// be told of to who kept the other only after it was answered, and what was then
+// written to the file that the name stood for before would be lost.
 func entryTimeout(name string) time.Duration {
-	if store.NormalName(name) != name {
+	if !store.OneForm(name) {
 		return 0
 	}
 	return cacheTimeout
@@ -107,7 +108,7 @@ func noEntry(out *fuse.EntryOut, name string) fuse.Status {
 }
 
 // aliased has the kernel look again at the kept form of a name that was changed
-// through another form of it.
+// through another form of it, for letters that Unicode has twice (store.OneForm).
 func (f *filesystem) aliased(parent replica.Ino, name string) {
 	if kept := store.NormalName(name); kept != name {
 		f.notifier.changed([]replica.Change{{Parent: parent, Name: kept}})

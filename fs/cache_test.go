@@ -3,6 +3,7 @@
 package fs
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"sync"
@@ -204,4 +205,23 @@ func TestR2_NoTornReads(t *testing.T) {
 	close(stop)
 	readers.Wait()
 	m.eventually("last version", func() bool { return m.read("a") == version(199) })
+}
+
+// R12: what was changed by one form of a name is so by the other when the call
+// returns: what is written then must not go to the file that was there before.
+func TestR12_AChangeByTheOtherFormIsSeenAtOnce(t *testing.T) {
+	m := newMount(t, nil)
+	for i := range 200 {
+		kept, other := fmt.Sprint("\u00e9", i), fmt.Sprint("e\u0301", i)
+		require.False(t, exists(m.at(kept)))
+		m.write(other, "one")
+		require.Equal(t, "one", m.read(kept))
+		require.NoError(t, os.Remove(m.at(other)))
+		m.write(kept, "two")
+		require.Equal(t, "two", m.read(other))
+		m.write("new~", "three")
+		require.NoError(t, os.Rename(m.at("new~"), m.at(other)))
+		m.write(kept, "four")
+		require.Equal(t, "four", m.read(other))
+	}
 }

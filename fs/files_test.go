@@ -187,3 +187,14 @@ func TestNoEINTR(t *testing.T) {
 		require.NoError(t, unix.Rmdir(m.at("d")))
 	}
 }
+
+// A time that cannot be kept becomes the nearest that can.
+func TestTimesOutOfRange(t *testing.T) {
+	m := newMount(t, map[string]string{"/a": "text"})
+	for year, want := range map[int]int{1500: 1678, 1969: 1969, 2261: 2261, 2300: 2262, 9999: 2262} {
+		at := unix.Timespec{Sec: time.Date(year, 6, 1, 0, 0, 0, 0, time.UTC).Unix()}
+		require.NoError(t, unix.UtimesNanoAt(unix.AT_FDCWD, m.at("a"), []unix.Timespec{at, at}, 0))
+		stat := m.stat("a")
+		assert.Equal(t, want, time.Unix(stat.Mtim.Unix()).UTC().Year(), year)
+	}
+}

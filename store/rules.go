@@ -83,6 +83,12 @@ func NormalName(name string) string {
 	return norm.NFC.String(name)
 }
 
+// OneForm reports whether name can be written in no other Unicode form, letters
+// aside that Unicode has twice, such as K and the kelvin sign.
+func OneForm(name string) bool {
+	return norm.NFC.IsNormalString(name) && norm.NFD.IsNormalString(name)
+}
+
 // CheckContent applies the API's rules to a content: MaxContent (ErrTooLarge)
 // and valid UTF-8 (ErrNotText). Empty content, NUL and a BOM are allowed.
 func CheckContent(content []byte) error {
