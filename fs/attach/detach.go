@@ -12,8 +12,13 @@ import (
 	"memfs/reconcile"
 )
 
-// busyPatience is how long a busy mount is tried before it is detached lazily.
-const busyPatience = 2 * time.Second
+const (
+	// busyPatience is how long a busy mount is tried before it is detached lazily.
+	busyPatience = 2 * time.Second
+	// lastPush is what is kept of the bound for the last push where a mount stays
+	// busy to its end.
+	lastPush = 5 * time.Second
+)
 
 // ending is how one store ended.
 type ending struct {
@@ -74,8 +79,8 @@ func remedy(report reconcile.Report) string {
 	return "the next attach of this store on this host sends them; so does memfs recover push"
 }
 
-// unmount frees the path. A busy mount is served until its last close or the
-// end of ctx.
+// unmount frees the path. A busy mount is served until its last close, or lastPush
+// before the end of ctx, and in the last push too.
 func (a *attached) unmount(ctx context.Context) error {
 	patience, cancel := context.WithTimeout(ctx, busyPatience)
 	defer cancel()
@@ -86,9 +91,14 @@ func (a *attached) unmount(ctx context.Context) error {
 	}
 	a.log.Warn("the mount is busy; it is detached and served until its last user is gone",
 		zap.String("code", "mount_busy"), zap.Stringers("holders", busy.Holders))
+	served, stop := ctx, func() {}
+	if bound, ok := ctx.Deadline(); ok {
+		served, stop = context.WithDeadline(ctx, bound.Add(-lastPush))
+	}
+	defer stop()
 	select {
 	case <-a.mount.Done():
-	case <-ctx.Done():
+	case <-served.Done():
 	}
 	return nil
 }
