@@ -191,7 +191,8 @@ func (t *tree) uncarry(n *node) {
 // reap forgets a node that has no name, that the kernel does not know and
 // whose text nobody is waiting for.
 func (t *tree) reap(n *node) {
-	if _, waited := t.strays[n.ino]; !t.replaying && !n.linked() && n.refs == 0 && !waited {
+	if _, waited := t.strays[n.ino]; !t.replaying && !n.linked() && n.refs == 0 && !waited && t.nodes[n.ino] != nil {
+		t.hold(n, -1)
 		delete(t.nodes, n.ino)
 		delete(t.dirtyFiles, n.ino)
 	}

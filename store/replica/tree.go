@@ -31,6 +31,7 @@ type tree struct {
 
 	memories     int   // linked files that are not scratch by name
 	scratchBytes int64 // in files that are
+	heldBytes    int64 // in files that were, and have no name any more
 	contentBytes int64 // in the others
 }
 
@@ -152,6 +153,7 @@ func (t *tree) touchMemory(id string, now int64) {
 func (t *tree) place(dir, n *node, name string) {
 	dir.link(n, name)
 	n.files(func(f *node) {
+		t.hold(f, -1)
 		f.local = t.scratch.Match(f.path())
 		t.count(f, 1)
 	})
@@ -159,8 +161,19 @@ func (t *tree) place(dir, n *node, name string) {
 
 // displace takes a node's name away, and it and what is below from the sums.
 func (t *tree) displace(n *node) {
-	n.files(func(f *node) { t.count(f, -1) })
+	n.files(func(f *node) {
+		t.count(f, -1)
+		t.hold(f, 1)
+	})
 	n.parent.unlink(n)
+}
+
+// hold adds a local-only file that lost its name to the sum of those, or with
+// sign -1 takes it from it.
+func (t *tree) hold(n *node, sign int) {
+	if n.local {
+		t.heldBytes += int64(sign) * n.content.size
+	}
 }
 
 // count adds a linked file to the sums, or with sign -1 takes it from them.
@@ -178,13 +191,13 @@ func (t *tree) count(n *node, sign int) {
 
 // resize changes a linked or orphaned file's size and the sums with it.
 func (t *tree) resize(n *node, size int64) {
+	sum := t.hold
 	if n.parent != nil {
-		t.count(n, -1)
+		sum = t.count
 	}
+	sum(n, -1)
 	n.content.size = size
-	if n.parent != nil {
-		t.count(n, 1)
-	}
+	sum(n, 1)
 }
 
 // carry makes n the file that carries memory id; nil takes it from everybody.

@@ -124,10 +124,11 @@ func overLimit(n *node) error {
 	return ErrFileTooLarge
 }
 
-// checkScratch applies the cap on local-only files together (R17).
+// checkScratch applies the cap on local-only files together (R17), those included
+// that have no name any more and are held open.
 func (r *Replica) checkScratch(n *node, size int64) error {
 	grow := size - n.content.size
-	if n.parent != nil && n.local && grow > 0 && r.tree.scratchBytes+grow > r.o.ScratchLimit {
+	if n.local && grow > 0 && r.tree.scratchBytes+r.tree.heldBytes+grow > r.o.ScratchLimit {
 		return ErrScratchFull
 	}
 	return nil
