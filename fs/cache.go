@@ -24,9 +24,10 @@ import (
 // What the kernel asks all the same, for it has no way to be told: a
 // directory's attributes after each change in it, which permission checks on
 // the way to any name in it need; a name before it is created, and the target of
-// a rename; a name that has two Unicode forms, each time; security.capability before a write, once each time that it has
-// looked at the file's attributes (ENOSYS would end that, and user.memfs with
-// it). A new file with a text costs five round trips, an append one or two.
+// a rename; a name that has two Unicode forms, each time; security.capability
+// before a write, once each time that it has looked at the file's attributes
+// (ENOSYS would end that, and user.memfs with it). A new file with a text costs
+// five round trips, an append one or two.
 const cacheTimeout = time.Hour
 
 const (
