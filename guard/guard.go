@@ -1,8 +1,11 @@
 package guard
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -86,11 +89,32 @@ func (e *UnresolvedError) Unwrap() error { return e.Cause }
 // Check reports whether a tool may do op with path: nil, or *OutsideError,
 // *ReadOnlyError or *UnresolvedError. The path need not exist. Between the
 // check and the use the path can change; a Guard cannot prevent that.
+//
+// Behind a link, ".." leads elsewhere for a tool that cleans a path before the
+// kernel follows it than for one that does not. Both have to be permitted.
 func (g *Guard) Check(path string, op Op) error {
 	target, err := resolve(g.absolute(path))
 	if err != nil {
 		return &UnresolvedError{Path: path, Cause: err}
 	}
+	if err := g.checkTarget(path, target, op); err != nil || !upwards(path) {
+		return err
+	}
+	target, err = resolve(g.joined(path))
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // so it is for the kernel
+		return nil
+	case err != nil:
+		return &UnresolvedError{Path: path, Cause: err}
+	}
+	return g.checkTarget(path, target, op)
+}
+
+// upwards reports whether ".." is in a path.
+func upwards(path string) bool { return slices.Contains(strings.Split(path, "/"), "..") }
+
+// checkTarget is Check for where a path leads.
+func (g *Guard) checkTarget(path, target string, op Op) error {
 	permitted := false
 	for _, r := range g.roots {
 		root, err := resolve(g.absolute(r.Path))
@@ -120,6 +144,14 @@ func (g *Guard) absolute(path string) string {
 		return abs
 	}
 	return filepath.Clean(path)
+}
+
+// joined is absolute for what does not clean paths.
+func (g *Guard) joined(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return g.absolute(".") + "/" + path
 }
 
 // within reports whether path is root or lies below it, by whole names.

@@ -41,6 +41,8 @@ func TestCheck_Paths(t *testing.T) {
 	link(t, "../team", at("notes", "sideways"))
 	link(t, "../outside/../notes/a.md", at("work", "roundabout"))
 	link(t, at("team"), at("alias"))
+	link(t, at("outside", "sub"), at("work", "down"))
+	link(t, at("team"), at("work", "aside"))
 	link(t, "loop2", at("work", "loop"))
 	link(t, "loop", at("work", "loop2"))
 	link(t, "nowhere/../a.md", at("work", "through-nothing"))
@@ -59,6 +61,9 @@ func TestCheck_Paths(t *testing.T) {
 		{"../notes/a.md", ok, ok},
 		{"../outside/a.md", outside, outside},
 		{"in/a.md", ok, ok},
+		{"down/../a.md", outside, outside}, // to the kernel
+		{"aside/../team/a.md", ok, readOnly},
+		{"aside/../notes/a.md", ok, ok},
 		{"in/new.md", ok, ok},
 		{"roundabout", ok, ok},
 		{"out", outside, outside},

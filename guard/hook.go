@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -67,6 +68,10 @@ var writers = map[string][]string{
 	"memory":                      {"path", "old_path", "new_path"},
 }
 
+// viewers are those of the writers that write nothing where their input's
+// command is to view. Others may ignore such a field, and write.
+var viewers = []string{"str_replace_editor", "str_replace_based_edit_tool", "memory"}
+
 // Writes are the paths that the tool would write to, absolute as far as the
 // hook says where they start.
 func (u ToolUse) Writes() []string {
@@ -74,7 +79,7 @@ func (u ToolUse) Writes() []string {
 	if i := strings.LastIndex(name, "__"); i >= 0 {
 		name = name[i+2:] // of a tool server: mcp__files__write_file
 	}
-	if command, _ := u.Input["command"].(string); command == "view" {
+	if command, _ := u.Input["command"].(string); command == "view" && slices.Contains(viewers, name) {
 		return nil
 	}
 	var paths []string
@@ -84,7 +89,7 @@ func (u ToolUse) Writes() []string {
 			continue
 		}
 		if !path.IsAbs(target) && path.IsAbs(u.CWD) {
-			target = path.Join(u.CWD, target)
+			target = u.CWD + "/" + target // ".." is the guard's to judge
 		}
 		paths = append(paths, target)
 	}

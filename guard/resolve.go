@@ -12,7 +12,7 @@ import (
 // maxLinks is how many links one path may lead through, as in Linux.
 const maxLinks = 40
 
-// resolve follows every link in an absolute, clean path. What does not exist
+// resolve follows every link in an absolute path. What does not exist
 // yet stays as it is named; a link to something that does not exist leads
 // there all the same.
 func resolve(path string) (string, error) {
@@ -24,7 +24,7 @@ func resolve(path string) (string, error) {
 		switch name {
 		case "", ".":
 			continue
-		case "..": // only out of a link's text: the path itself is clean
+		case "..":
 			real = filepath.Dir(real)
 			continue
 		}
