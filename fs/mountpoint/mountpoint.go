@@ -181,16 +181,22 @@ func (p *Point) give() error {
 	return settle(p.state, r)
 }
 
-// makeDir makes one directory with exactly this mode, whatever the umask.
+// makeDir makes one directory with exactly this mode, whatever the umask. A link
+// that is put in its place meanwhile is not followed out of the directory above.
 func makeDir(path string, mode fs.FileMode) error {
-	err := os.Mkdir(path, mode)
+	parent, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = parent.Close() }()
+	err = parent.Mkdir(filepath.Base(path), mode)
 	if errors.Is(err, fs.ErrExist) && mode == parentMode {
 		return nil // made by another session meanwhile
 	}
 	if err != nil {
 		return err
 	}
-	return os.Chmod(path, mode)
+	return parent.Chmod(filepath.Base(path), mode)
 }
 
 // missing lists path and its parents as far as they do not exist, outermost
