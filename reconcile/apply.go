@@ -51,7 +51,7 @@ func (p *passing) applyChanges(ctx context.Context, changes []Change) error {
 	changes, fault := p.fetchFor(ctx, changes)
 	for _, part := range parts(changes) {
 		if err := p.applySet(part); err != nil {
-			return err
+			fault = err
 		}
 	}
 	return fault
@@ -63,9 +63,10 @@ func (p *passing) applySet(changes []Change) error {
 		set[i] = c.Apply
 	}
 	applied, err := p.replica.Apply(set)
+	kept := sync.OnceValue(p.kept)
 	for i, c := range changes {
 		if applied[i] {
-			p.appliedChange(c)
+			p.appliedChange(c, kept)
 		}
 	}
 	if err != nil {
@@ -74,35 +75,40 @@ func (p *passing) applySet(changes []Change) error {
 	return nil
 }
 
-func (p *passing) appliedChange(c Change) {
+func (p *passing) appliedChange(c Change, kept func() map[loss]string) {
 	if c.Place != replica.KeepTree {
 		p.report.Pulled++
 	}
 	conflict := ""
 	if c.Loser != nil {
 		p.report.Conflicts++
-		conflict = p.conflictID(c)
+	}
+	if c.Loser != nil && c.Note != nil {
+		conflict = kept()[loss{c.Note.Path, c.Note.Local}]
 	}
 	if c.Note != nil {
 		p.tell.note(*c.Note, conflict)
 	}
 }
 
-// conflictID finds the entry of the conflict area that a change has made.
-func (p *passing) conflictID(c Change) string {
-	if c.Note == nil {
-		return ""
-	}
+// loss is a text that lost, and where.
+type loss struct {
+	path string
+	sha  store.SHA
+}
+
+// kept finds the newest entries of the conflict area, once for all changes of a
+// set: each is a file to be read.
+func (p *passing) kept() map[loss]string {
 	entries, err := p.replica.Conflicts().List()
 	if err != nil && entries == nil {
-		return ""
+		return nil
 	}
-	for i := len(entries) - 1; i >= 0; i-- {
-		if entries[i].Path == c.Note.Path && entries[i].Local == c.Note.Local {
-			return entries[i].ID
-		}
+	ids := make(map[loss]string, len(entries))
+	for _, e := range entries {
+		ids[loss{e.Path, e.Local}] = e.ID
 	}
-	return ""
+	return ids
 }
 
 // fetchFor fetches the contents that changes need, and leaves out those whose

@@ -18,6 +18,7 @@ import (
 
 	"memfs/store"
 	"memfs/store/replica"
+	"memfs/store/replica/disk"
 )
 
 func TestMain(m *testing.M) {
@@ -39,6 +40,8 @@ type bench struct {
 	logs *observer.ObservedLogs
 	o    Options
 	ro   bool
+	// onDisk sees the replica's file operations.
+	onDisk disk.Hook
 }
 
 // withBench runs a test in a bubble of its own time.
@@ -69,7 +72,7 @@ func (b *bench) open() {
 	b.o.Log = zap.New(core)
 	var err error
 	b.rep, err = replica.Open(replica.Options{Dir: b.dir, Store: store.Info{ID: "memstore_1"}, Endpoint: "test", MountPath: "/m",
-		ReadOnly: b.ro, Fetch: Fetcher(b.fake)})
+		ReadOnly: b.ro, Fetch: Fetcher(b.fake), Hook: b.onDisk})
 	require.NoError(b, err)
 	b.rec = New(b.rep, b.fake, b.o)
 }

@@ -47,7 +47,7 @@ func newWorld(t require.TestingT) *world {
 		store: map[string]store.Memory{}, files: map[replica.Ino]*replica.File{}, base: map[string]replica.Base{},
 		touched: map[string]time.Time{}, verdicts: map[string]replica.Verdict{}, texts: map[store.SHA]string{}, conflicts: map[string]bool{},
 		history: map[string]bool{},
-		policy:  Policy{Everything: true, Interval: 15 * time.Second, Refused: map[string]Refusal{}, Split: map[string]bool{}},
+		policy:  Policy{Everything: true, Interval: 15 * time.Second, Refused: map[string]Refusal{}, Split: map[string]string{}},
 	}
 }
 

@@ -163,7 +163,7 @@ func (r *Reconciler) taken(ctx context.Context, seq uint64, a Action, id string)
 		r.close(seq, nil)
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.state.split[id] = true
+		r.state.split[id] = a.Path
 		return result{again: true}
 	}
 	if a.Op == replica.OpCreate {

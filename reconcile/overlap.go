@@ -31,7 +31,7 @@ func (p *planner) markInFlight() {
 // splitRefused marks the renames that the store does not do in one request.
 func (p *planner) splitRefused() {
 	for _, u := range p.units {
-		if !p.in.Policy.Split[u.id] || u.hold != free || u.step != update || !u.sendPath {
+		if u.hold != free || u.step != update || !u.sendPath || p.in.Policy.Split[u.id] != u.local.Path {
 			continue
 		}
 		if p.in.Policy.Deletions == DeletionsEnabled && p.splittable(u) {

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -126,7 +127,7 @@ func (p *passing) run(ctx context.Context) error {
 	p.nextEpoch()
 	if err := p.learner.learn(ctx, p.inFlight()); err != nil {
 		p.snapshotUnsent()
-		return err
+		return errors.Join(err, p.replica.MeantEmpty(Plan(p.input()).Emptied))
 	}
 	p.releaseSends()
 	p.lookForRedactions(ctx)
@@ -165,7 +166,7 @@ func (p *passing) carryOut(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := p.replica.Judge(p.plan.Verdicts); err != nil {
+	if err := errors.Join(p.replica.Judge(p.plan.Verdicts), p.replica.MeantEmpty(p.plan.Emptied)); err != nil {
 		return err
 	}
 	// What cannot be pulled now does not keep the rest from being sent.

@@ -57,10 +57,10 @@ type Policy struct {
 	// InFlight are the sends (by Seq) that have not been answered yet. What
 	// they concern is left alone.
 	InFlight map[uint64]bool
-	// Split are memories that the store does not rename to where the mount has
-	// them (a path under the memory's own old path); they are deleted and made
-	// anew there.
-	Split map[string]bool
+	// Split are memories with a path that the store does not rename them to
+	// (one under the memory's own old path); they are deleted and made anew
+	// there.
+	Split map[string]string
 }
 
 // Refusal is a content or a name that the store will never take.
@@ -88,6 +88,9 @@ type Result struct {
 	// Verdicts are what was decided about local deletes, by memory, where it is
 	// other than before. They are to be kept before anything is sent.
 	Verdicts map[string]replica.Verdict
+	// Emptied are the files that were emptied and rest so: they are meant to be
+	// empty, whether that can be sent or not (R16).
+	Emptied []replica.File
 	// Wake is when the first of what rests is due; zero if nothing rests.
 	Wake time.Time
 	// Again asks for another plan as soon as this one is carried out.

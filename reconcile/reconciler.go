@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -77,7 +78,7 @@ type Reconciler struct {
 // It is lost with the process, at the price of asking the store again.
 type state struct {
 	refused  map[string]Refusal
-	split    map[string]bool
+	split    map[string]string
 	archived bool
 	// frozen: the store did not accept our credential for a write. The next
 	// pass begins with a single one (R14).
@@ -114,7 +115,7 @@ func New(r *replica.Replica, remote store.Reader, o Options) *Reconciler {
 		rec.writes = &writes{client: client, reads: rec.reads}
 	}
 	rec.learner = &learner{reader: rec.reads, view: rec.view, bases: r.Bases, now: time.Now, seen: map[string]time.Time{}}
-	rec.state = state{refused: map[string]Refusal{}, split: map[string]bool{}, sends: map[uint64]sending{},
+	rec.state = state{refused: map[string]Refusal{}, split: map[string]string{}, sends: map[uint64]sending{},
 		archived: info.Archived()}
 	rec.pass = make(chan struct{}, 1)
 	rec.line.kick, rec.line.pulled = make(chan struct{}, 1), make(chan struct{}, 1)
@@ -131,13 +132,10 @@ func (r *Reconciler) policy(o PassOptions) Policy {
 	s := &r.state
 	p := Policy{ReadOnly: r.writes == nil, Archived: s.archived, Everything: o.Everything, Interval: r.o.Interval,
 		Deletions: r.o.Deletions, AllowDeletes: o.AllowDeletes, NoGuard: r.o.AllowMassDelete,
-		MaxMemories: r.o.MaxMemories, Refused: map[string]Refusal{}, InFlight: map[uint64]bool{}, Split: map[string]bool{}}
+		MaxMemories: r.o.MaxMemories, Refused: map[string]Refusal{}, InFlight: map[uint64]bool{}, Split: maps.Clone(s.split)}
 	s.full.limit(&p, r.view.Len(), time.Now())
 	for path, refusal := range s.refused {
 		p.Refused[path] = refusal
-	}
-	for id := range s.split {
-		p.Split[id] = true
 	}
 	for seq := range s.sends {
 		p.InFlight[seq] = true

@@ -19,6 +19,8 @@ func (p *planner) rest(u *unit) {
 	due := u.restsUntil(p.in.Policy.Interval, p.now)
 	if due.After(p.now) {
 		u.hold, u.due = Resting, due
+	} else if u.local != nil && u.local.Emptied && !u.local.Written.After(p.now) {
+		p.res.Emptied = append(p.res.Emptied, *u.local)
 	}
 }
 

@@ -132,7 +132,7 @@ func TestR6_FileMovesIntoADirectoryOfItsName(t *testing.T) {
 		w.agree("m", "/x", "file")
 		w.rename("/x", "/t")
 		w.rename("/t", "/x/in")
-		w.policy.Split["m"] = true
+		w.policy.Split["m"] = "/x/in"
 		w.settledWith([]string{"delete m", "create /x/in file"}, nil)
 	})
 }

@@ -1,9 +1,12 @@
 package reconcile
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -11,6 +14,7 @@ import (
 
 	"memfs/store"
 	"memfs/store/replica"
+	"memfs/store/replica/disk"
 )
 
 // What somebody makes of a memory before we hear that it was created is seen.
@@ -105,4 +109,82 @@ func TestR12_ALongPathIsInTheWay(t *testing.T) {
 		b.sync()
 		require.Equal(t, map[string]string{"/a": "mine"}, b.texts())
 	})
+}
+
+// A rename that the store does not do in one request says nothing of the next.
+func TestR6_ARenameThatWasNotDoneSaysNothingOfTheNext(t *testing.T) {
+	withBench(t, func(b *bench) { b.put("/x", "text"); b.o.Deletions = DeletionsDisabled }, func(b *bench) {
+		id := b.id("/x")
+		b.mv("/x", "/t")
+		b.mv("/t", "/x/in")
+		b.answering("update", &store.PathConflictError{ID: id, Path: "/x"})
+		b.sync()
+		require.Equal(t, 1, b.rep.Status().Held)
+		b.mv("/x/in", "/c")
+		b.sync()
+		require.Equal(t, id, b.id("/c"))
+		b.converged()
+	})
+}
+
+// Many conflicts at once take time for each, and not for each pair.
+func TestR7_ManyConflictsReadTheConflictAreaOnce(t *testing.T) {
+	const many = 40
+	var reads atomic.Int64
+	withBench(t, func(b *bench) {
+		b.onDisk = func(op disk.Op) disk.Fault {
+			if op.Label == "conflicts.read" {
+				reads.Add(1)
+			}
+			return disk.Fault{}
+		}
+	}, func(b *bench) {
+		for i := range many {
+			b.write(fmt.Sprint("/f", i), fmt.Sprint("mine ", i))
+			b.put(fmt.Sprint("/f", i), fmt.Sprint("theirs ", i))
+		}
+		b.sync()
+		require.Len(t, b.losers(), many)
+		require.Equal(t, many, b.warned("conflict"))
+		require.Less(t, reads.Load(), int64(20*many))
+	})
+}
+
+// What was emptied and rests so stays empty after a kill, although the store
+// could not be told.
+func TestR16_AnEmptiedFileThatRestsIsMeantToBeEmpty(t *testing.T) {
+	withBench(t, func(b *bench) { b.put("/rested", "text"); b.put("/fresh", "text") }, func(b *bench) {
+		b.hook(func(string) error { return errNoAnswer }, nil)
+		empty := func(p string) {
+			var size int64
+			a, err := b.lookup(p)
+			require.NoError(t, err)
+			_, err = b.rep.Setattr(b.Context(), a.Ino, replica.SetAttr{Size: &size})
+			require.NoError(t, err)
+		}
+		empty("/rested")
+		time.Sleep(b.rec.o.Interval)
+		empty("/fresh")
+		time.Sleep(b.rec.o.Interval)
+		_, err := b.rec.Pass(b.Context(), PassOptions{})
+		require.Error(t, err)
+		b.kill()
+		b.hook(nil, nil)
+		require.Equal(t, map[string]string{"/rested": "", "/fresh": "text"}, b.tree())
+	})
+}
+
+// kill goes on with the state as a SIGKILL would leave it now.
+func (b *bench) kill() {
+	left := b.dir + ".left"
+	require.NoError(b, os.CopyFS(left, os.DirFS(b.dir)))
+	require.NoError(b, filepath.WalkDir(left, func(p string, at os.DirEntry, err error) error {
+		if err != nil || !at.IsDir() {
+			return errors.Join(err, os.Chmod(p, 0o600))
+		}
+		return os.Chmod(p, 0o700)
+	}))
+	require.NoError(b, b.rep.Close())
+	b.dir = left
+	b.open()
 }

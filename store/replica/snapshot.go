@@ -140,6 +140,23 @@ func (r *Replica) meantEmpty(n *node) bool {
 	return n.restsEmpty(nanos(r.o.Now())) && r.commit(true, record{kind: recSynced, ino: uint64(n.ino)}) == nil
 }
 
+// MeantEmpty notes that files were emptied and have come to rest so: a kill does
+// not bring the text before back any more, whether they are sent or not (R16).
+func (r *Replica) MeantEmpty(files []File) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var records []record
+	for _, f := range files {
+		if n := r.tree.nodes[f.Ino]; n != nil && n.gen == f.Gen && n.before != nil {
+			records = append(records, record{kind: recSynced, ino: uint64(n.ino)})
+		}
+	}
+	if len(records) == 0 {
+		return nil
+	}
+	return r.commit(true, records...)
+}
+
 // release lets go of the bytes of a file that the store has, once they are an
 // object that can be read back.
 func (r *Replica) release(n *node, b *agreed) {
