@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -16,13 +17,14 @@ import (
 // its frames are bounded. Ten thousand new memories with usual paths fit; the
 // changes of a store that is far over its cap are split, and what one part finds
 // in its place waits for the next pass.
-const maxSet = 8 << 20
+const maxSet = 12 << 20
 
-// recordsOf is over what the records of a change take, in bytes.
+// recordsOf is over what the records of a change take, in bytes, with those of
+// all directories of its path.
 func recordsOf(c Change) int {
 	size := 256
 	if b := c.Base; b != nil {
-		size += 3*len(b.Path) + 3*len(b.ID) + 2*len(b.VersionID)
+		size += 2*len(b.Path) + 3*len(b.ID) + 2*len(b.VersionID) + 64*strings.Count(b.Path, "/")
 	}
 	return size
 }

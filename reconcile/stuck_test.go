@@ -188,3 +188,20 @@ func (b *bench) kill() {
 	b.dir = left
 	b.open()
 }
+
+// Every memory of a large store may lie in directories of its own.
+func TestR1_DeepTreesFitIntoTheJournal(t *testing.T) {
+	withBench(t, nil, func(b *bench) {
+		var changes []Change
+		for i := range 14_000 {
+			id := fmt.Sprintf("mem_01ABCDEFGHJKMNPQRSTV%08d", i)
+			base := replica.Base{ID: id, VersionID: "memver_" + id, Path: fmt.Sprint("/", i, strings.Repeat("/x", store.MaxSegments-1)),
+				SHA: store.Hash([]byte(id)), Size: int64(len(id)), CreatedAt: time.Now(), UpdatedAt: time.Now()}
+			changes = append(changes, Change{Apply: replica.Apply{Place: replica.PutFile, ID: id, Base: &base}})
+		}
+		for _, part := range parts(changes) {
+			p := &passing{Reconciler: b.rec}
+			require.NoError(t, p.applySet(part))
+		}
+	})
+}
