@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"memfs/store"
+	"memfs/store/replica"
 )
 
 // kindOf names an error's kind: what is of one kind is one fault.
@@ -17,6 +18,8 @@ func kindOf(err error) string {
 	switch {
 	case err == nil:
 		return ""
+	case errors.Is(err, replica.ErrNoSpace), errors.Is(err, replica.ErrBroken):
+		return "journal"
 	case errors.Is(err, store.ErrUnauthorized):
 		return "unauthorized"
 	case errors.Is(err, store.ErrNotFound):
@@ -68,6 +71,8 @@ func (t *teller) outcome(err error, report Report) {
 func (t *teller) begins(kind string, err error) {
 	fields := []zap.Field{zap.String("code", kind), zap.Error(err)}
 	switch kind {
+	case "journal":
+		t.journalFailed(err)
 	case "unauthorized":
 		t.log.Error("memory sync failed: the credential was refused; edits stay in the journal",
 			append(fields, zap.String("remedy", "give memfs a credential that may read and write this store"))...)

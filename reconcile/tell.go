@@ -143,7 +143,12 @@ func (t *teller) taken(h Held) {
 // sendFailed says that changes do not go out; they are tried again. It names
 // the first path only: the rest is the same fault.
 func (t *teller) sendFailed(a Action, err error) {
-	if !t.first("send", kindOf(err)) {
+	kind := kindOf(err)
+	if kind == "journal" {
+		t.journalFailed(err)
+		return
+	}
+	if !t.first("send", kind) {
 		return
 	}
 	message := "failed to upload memory"

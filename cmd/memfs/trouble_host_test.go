@@ -1,3 +1,5 @@
+//go:build linux
+
 package main_test
 
 import (
@@ -9,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -64,19 +67,24 @@ func newTrouble(t *testing.T, manual map[string][]string) *trouble {
 	return x
 }
 
-// mount mounts the store and waits until that is said.
+// mount mounts the store and waits until that is said, and commands get through.
 func (x *trouble) mount(flags ...string) {
 	x.t.Helper()
 	x.start(append([]string{"mount", "notes:" + x.mnt, "--log-format=json"}, flags...)...)
 	x.sees("mounted")
+	require.Eventually(x.t, func() bool {
+		sockets, err := filepath.Glob(x.path("run/*.sock"))
+		return err == nil && len(sockets) > 0
+	}, time.Minute, time.Millisecond)
 }
 
 // start runs memfs, whose log is read from now on.
-func (x *trouble) start(args ...string) {
+func (x *trouble) start(args ...string) { x.t.Helper(); x.follow(x.command(args...)) }
+
+func (x *trouble) follow(cmd *exec.Cmd) {
 	x.t.Helper()
 	r, w, err := os.Pipe()
 	require.NoError(x.t, err)
-	cmd := x.command(args...)
 	cmd.Stderr = w
 	require.NoError(x.t, cmd.Start())
 	require.NoError(x.t, w.Close())
@@ -99,39 +107,60 @@ func (x *trouble) start(args ...string) {
 	})
 }
 
+// killed kills memfs, and returns when it is gone: a dead mount is left.
+func (x *trouble) killed() {
+	x.t.Helper()
+	x.told(syscall.SIGKILL)
+	for range x.events {
+	}
+}
+
 // sees waits until the log has the code, in words of the manual.
-func (x *trouble) sees(code string) {
+func (x *trouble) sees(code string) { x.t.Helper(); x.says(code, x.manual[code]...) }
+
+// says waits until the log has the code with any of the words.
+func (x *trouble) says(code string, words ...string) {
 	x.t.Helper()
 	late := time.After(time.Minute)
 	var other []string // it has the code, and other words
 	for {
 		select {
 		case e, ok := <-x.events:
-			require.True(x.t, ok, "the log ended without %s in the manual's words, but with %q", code, other)
+			require.True(x.t, ok, "the log ended without %s in these words, but with %q", code, other)
 			if e.Code != code {
 				continue
 			}
-			for _, words := range x.manual[code] {
-				if strings.Contains(e.Message, words) {
-					return
-				}
+			if slices.ContainsFunc(words, func(some string) bool { return strings.Contains(e.Message, some) }) {
+				return
 			}
 			other = append(other, e.Message)
 		case <-late:
-			require.Fail(x.t, "never in the manual's words", "%s, but %q", code, other)
+			require.Fail(x.t, "never in these words", "%s, but %q", code, other)
 		}
 	}
 }
 
 // answers has every request answered with a status and a kind of error.
 func (x *trouble) answers(status int, kind string) {
-	fault := func(w http.ResponseWriter, _ *http.Request) bool {
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(status)
-		_, _ = w.Write([]byte(`{"type":"error","error":{"type":"` + kind + `","message":"staged"}}`))
-		return true
+	x.answersSome(status, kind, func(*http.Request) bool { return true })
+}
+
+// answersSome does that for some requests.
+func (x *trouble) answersSome(status int, kind string, which func(*http.Request) bool) {
+	fault := func(w http.ResponseWriter, r *http.Request) bool {
+		if which(r) {
+			refuse(w, status, kind)
+			return true
+		}
+		return false
 	}
 	x.fault.Store(&fault)
+}
+
+func refuse(w http.ResponseWriter, status int, kind string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(`{"type":"error","error":{"type":"` + kind + `","message":"staged"}}`))
 }
 
 func (x *trouble) file(name string) string { return filepath.Join(x.mnt, name) }

@@ -1,7 +1,6 @@
 package worker_test
 
 import (
-	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
@@ -34,11 +33,10 @@ func TestFUSEAuto(t *testing.T) {
 	for _, without := range []bool{false, true} {
 		notes := h.store("notes", map[string]string{"/a.md": "a\n"})
 		x := h.session([]local.Attachment{notes}, bash("cat "+h.at("notes", "a.md")))
-		c := h.command(append([]string{"worker", "poll", "--workdir", h.path("work"), "--fuse=auto"}, asRoot()...)...)
+		args := append([]string{"--fuse=auto"}, asRoot()...)
+		c := h.command(append([]string{"worker", "poll", "--workdir", h.path("work")}, args...)...)
 		if without {
-			env, dir := c.Env, c.Dir
-			c = exec.Command("unshare", append([]string{"--mount", "sh", "-c", `mount --bind /dev/null /dev/fuse && exec "$0" "$@"`}, c.Args...)...)
-			c.Env, c.Dir = env, dir
+			c = h.withoutFUSE(args...)
 		}
 		w := h.run(c)
 		h.stopped(x)

@@ -21,7 +21,7 @@ func (h *host) refused(x *local.Session, args []string, words ...string) {
 	assert.Empty(h.t, x.Answers())
 	assert.Equal(h.t, 0, w.end())
 	w.says(append([]string{"ERROR", `"code"`, `"remedy"`}, words...)...)
-	w.says("WARN", "sit idle", "user.interrupt")
+	w.says("WARN", "sit idle", "user.interrupt", "session_idle")
 	assert.Len(h.t, h.wire.seen("POST", "/stop"), 1)
 }
 
@@ -93,7 +93,7 @@ func TestFolderThatCannotBeCreated(t *testing.T) {
 	require.NoError(t, os.WriteFile(h.path("file"), nil, 0o600))
 	at.MountPath = ptr(h.path("file", "notes"))
 	h.refused(h.session([]local.Attachment{at}, bash("true")), nil, "memory store download failed",
-		"cannot create the memory store's folder: "+h.path("file", "notes"), "must make this mount path writable")
+		"cannot create the memory store's folder: "+h.path("file", "notes"), "must make this mount path writable", "path_not_writable")
 }
 
 func TestMountPathThatLeadsUpwards(t *testing.T) {
@@ -123,6 +123,8 @@ func TestNoMountPath(t *testing.T) {
 	h.stopped(x)
 	assert.Equal(t, []string{"a"}, texts(x))
 	assert.Equal(t, 0, w.end())
+	w.says("INFO", "memory store attached", "attached", h.path("work", "memory", "my-notes"))
+	w.says("INFO", "dispatched tool", "tool_done", `"tool": "read"`)
 	assert.NoDirExists(t, h.path("work", "memory"))
 }
 
@@ -136,7 +138,7 @@ func TestR18_SameStoreTwice(t *testing.T) {
 	second := h.session([]local.Attachment{notes}, bash("echo second"))
 	h.stopped(second)
 	assert.Empty(t, second.Answers())
-	w.eventually("ERROR", "memory store download failed", "something already exists at the memory store's path: "+h.at("notes"), "--isolate")
+	w.eventually("ERROR", "memory store download failed", "something already exists at the memory store's path: "+h.at("notes"), "path_mounted", "--isolate")
 	assert.Equal(t, "first", h.do(first, bash("cat "+h.at("notes", "a.md"))))
 	h.finish(first)
 	assert.Equal(t, 0, w.end())
@@ -158,6 +160,7 @@ func TestOnlyStopped(t *testing.T) {
 			assert.Empty(t, x.Answers())
 			assert.Empty(t, h.wire.seen("GET", "/memories"))
 			assert.Len(t, h.wire.seen("POST", "/stop"), 1)
+			assert.Equal(t, name == "terminated session", w.log.has("INFO", "skipping the work item of a terminated session", "session_terminated"))
 		})
 	}
 }

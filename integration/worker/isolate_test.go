@@ -56,7 +56,7 @@ func TestR18_TwoIsolatedSessionsAtOnce(t *testing.T) {
 			notes := h.store("notes", map[string]string{"/a.md": "a"})
 			w := h.poll(never, how, "--max-sessions=2")
 			h.twoAtOnce(w, notes)
-			w.says("INFO", "sessions are isolated")
+			w.says("INFO", "sessions are isolated", `"code": "isolated"`)
 		})
 	}
 }
@@ -68,19 +68,12 @@ func TestIsolateWhereItCannotBe(t *testing.T) {
 		t.Skip("only root can take /dev/fuse away")
 	}
 	h := newHost(t, local.Options{})
-	without := func(how string) *exec.Cmd {
-		c := h.command("worker", "poll", "--workdir", h.path("work"), how)
-		env, dir := c.Env, c.Dir
-		c = exec.Command("unshare", append([]string{"--mount", "sh", "-c", `mount --bind /dev/null /dev/fuse && exec "$0" "$@"`}, c.Args...)...)
-		c.Env, c.Dir = env, dir
-		return c
-	}
-	code, out := exitCode(without("--isolate"))
+	code, out := exitCode(h.withoutFUSE("--isolate"))
 	assert.Equal(t, 3, code, out)
 	assert.Contains(t, out, "sessions cannot be isolated here")
 	assert.Contains(t, out, "--isolate=auto")
 	x := h.session(nil, bash("echo served"))
-	w := h.run(without("--isolate=auto"))
+	w := h.run(h.withoutFUSE("--isolate=auto"))
 	h.stopped(x)
 	assert.Equal(t, []string{"served"}, texts(x))
 	assert.Equal(t, 0, w.end())

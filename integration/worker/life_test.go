@@ -43,6 +43,7 @@ func TestR15_SigtermDrains(t *testing.T) {
 	began := time.Now()
 	assert.Equal(t, 0, w.end())
 	assert.GreaterOrEqual(t, time.Since(began), slow)
+	w.says("INFO", "told to end: the session gets its final pass", "told_to_end")
 	beats := 0
 	for _, beat := range h.wire.seen("POST", "/heartbeat") {
 		if beat.at.After(began) {
@@ -74,8 +75,8 @@ func TestLostLease(t *testing.T) {
 	x.LoseLease()
 	lost := time.Now()
 	w.eventually("ERROR", "lease lost: heartbeat precondition failed", "lease_lost")
-	w.eventually("lease lost; released without stopping it")
-	w.eventually("work item failed", `"exit_code": 6`)
+	w.eventually("INFO", "lease lost; released without stopping it", "released")
+	w.eventually("WARN", "work item failed", "session_failed", `"exit_code": 6`)
 	assert.Less(t, time.Since(lost), 10*time.Second)
 	assert.Empty(t, h.wire.writes())
 	assert.Empty(t, h.wire.seen("POST", "/stop"))
@@ -100,7 +101,7 @@ func TestQueueStopsASession(t *testing.T) {
 	h.do(x, bash("echo new > "+h.at("notes", "new.md")))
 	x.StopWork(false)
 	h.stopped(x)
-	w.eventually("heartbeat reports shutdown")
+	w.eventually("INFO", "heartbeat reports shutdown", "told_to_stop")
 	assert.Equal(t, 0, w.end())
 	assert.Equal(t, map[string]string{"/new.md": "new\n"}, h.contents(notes))
 }

@@ -188,7 +188,7 @@ func TestToolsUserNeedsTheWorkdir(t *testing.T) {
 	require.NoError(t, os.Chmod(h.path("work"), 0o700))
 	require.NoError(t, os.Chown(h.path("work"), 12345, 12345))
 	h.refused(h.session([]local.Attachment{h.store("notes", nil)}, bash("true")), []string{"--tools-user=nobody"},
-		"the tools cannot be started", "the working directory cannot be used by the tools' user")
+		"the tools cannot be started", "the working directory cannot be used by the tools' user", "tools_failed")
 }
 
 // The agent's shell can kill the process that runs its tools: the next call

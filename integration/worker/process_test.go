@@ -50,6 +50,18 @@ func (h *host) command(args ...string) *exec.Cmd {
 	return c
 }
 
+// withoutFUSE is a polling worker that cannot open /dev/fuse.
+func (h *host) withoutFUSE(args ...string) *exec.Cmd {
+	h.t.Helper()
+	if os.Geteuid() != 0 {
+		h.t.Skip("only root can take /dev/fuse away")
+	}
+	c := h.command(append([]string{"worker", "poll", "--workdir", h.path("work")}, args...)...)
+	hidden := exec.Command("unshare", append([]string{"--mount", "sh", "-c", `mount --bind /dev/fuse /dev/fuse && mount -o remount,bind,nodev /dev/fuse && exec "$0" "$@"`}, c.Args...)...)
+	hidden.Env, hidden.Dir = c.Env, c.Dir
+	return hidden
+}
+
 // shell is a command of the host's operator.
 func (h *host) shell(command string) *exec.Cmd { return exec.Command("sh", "-c", command) }
 

@@ -1,6 +1,7 @@
 package worker_test
 
 import (
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -57,7 +58,7 @@ func TestSkills(t *testing.T) {
 // A skill that cannot be downloaded is left out, and the log says which.
 func TestASkillThatCannotBeHad(t *testing.T) {
 	h := newHost(t, local.Options{})
-	h.wire.refuse("/content")
+	h.wire.refuse("/content", http.StatusNotFound)
 	x := h.start(local.SessionSpec{Script: local.Script{Skills: []local.Skill{sums}, Calls: []local.ToolCall{bash("ls skills 2>/dev/null; echo served")}}})
 	w := h.poll("--log-format=json")
 	h.stopped(x)

@@ -24,16 +24,15 @@ type wire struct {
 	requests []request
 	// before is called before a request is passed on; it may wait.
 	before func(*http.Request)
-	// refused are the ends of paths that are answered with 404.
-	refused string
+	// answered answers requests itself, where it reports true; nil passes all on.
+	answered func(http.ResponseWriter, *http.Request) bool
 }
 
 func (w *wire) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	w.mu.Lock()
-	before, refused := w.before, w.refused
+	before, answered := w.before, w.answered
 	w.mu.Unlock()
-	if refused != "" && strings.HasSuffix(r.URL.Path, refused) {
-		http.NotFound(rw, r)
+	if answered != nil && answered(rw, r) {
 		return
 	}
 	if before != nil {
@@ -55,11 +54,22 @@ func (w *wire) hold(before func(*http.Request)) {
 	w.before = before
 }
 
-// refuse answers requests for paths that end so with 404.
-func (w *wire) refuse(suffix string) {
+// answer has requests answered by f, where that reports true.
+func (w *wire) answer(f func(http.ResponseWriter, *http.Request) bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.refused = suffix
+	w.answered = f
+}
+
+// refuse answers requests for paths that end so with a status.
+func (w *wire) refuse(suffix string, status int) {
+	w.answer(func(rw http.ResponseWriter, r *http.Request) bool {
+		refused := strings.HasSuffix(r.URL.Path, suffix)
+		if refused {
+			http.Error(rw, "{}", status)
+		}
+		return refused
+	})
 }
 
 // seen are the requests so far whose path ends in suffix.
