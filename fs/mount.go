@@ -92,9 +92,19 @@ func Mount(o Options) (*Mounted, error) {
 	}
 	m := &Mounted{path: path, done: make(chan struct{}), log: o.Log.With(zap.String("store", o.StoreID), zap.String("path", path))}
 	if err := m.mount(o); err != nil {
-		return nil, fmt.Errorf("mount %s: %w", path, err)
+		return nil, m.fault(err)
 	}
 	return m, nil
+}
+
+// fault puts the path to errors that do not say for themselves what is wrong.
+func (m *Mounted) fault(err error) error {
+	for _, sentence := range []error{ErrMounted, ErrNoDevice, ErrDeviceAccess, ErrNoHelper, ErrNotPermitted, ErrAllowOther} {
+		if errors.Is(err, sentence) {
+			return err
+		}
+	}
+	return fmt.Errorf("mount %s: %w", m.path, err)
 }
 
 func (m *Mounted) mount(o Options) error {

@@ -150,7 +150,7 @@ func checkFree(path string) error {
 		return err
 	}
 	if len(here) > 0 {
-		return fmt.Errorf("%w: %s", ErrMounted, here[len(here)-1].source)
+		return fmt.Errorf("%s is %w (%s)", path, ErrMounted, here[len(here)-1].source)
 	}
 	return nil
 }
@@ -165,7 +165,7 @@ func claim(path string) (release func(), err error) {
 	err = unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB)
 	switch {
 	case errors.Is(err, unix.EWOULDBLOCK):
-		err = fmt.Errorf("%w: another process is mounting there", ErrMounted)
+		err = fmt.Errorf("%s is %w or about to be, by another process", path, ErrMounted)
 	case err == nil:
 		err = checkFree(path)
 	}

@@ -152,7 +152,7 @@ func mountRoot(f Facts) Check {
 	c := Check{Name: "mount root", Status: OK, Detail: p.Path + " is writable"}
 	switch {
 	case p.Err != nil:
-		c.Status, c.Detail = Fail, fmt.Sprintf("%s: %s: %s", p.Path, p.Existing, reason(p.Err))
+		c.Status, c.Detail = Fail, placeFault(p)
 		c.Remedy = placeRemedy(p, "755", "--root DIR (sessions prescribe /mnt/memory)")
 	case p.Existing != p.Path:
 		c.Detail = p.Path + " can be made"
@@ -181,7 +181,7 @@ func state(f Facts) Check {
 	}
 	switch {
 	case p.Err != nil:
-		c.Status, c.Detail = Fail, fmt.Sprintf("%s: %s: %s", p.Path, p.Existing, reason(p.Err))
+		c.Status, c.Detail = Fail, placeFault(p)
 		c.Remedy = placeRemedy(p, "700", "--state-dir DIR")
 	case p.Unsafe != "":
 		c.Status, c.Detail = Fail, p.Path+": "+p.Unsafe
@@ -195,6 +195,14 @@ func state(f Facts) Check {
 		c.Remedy = "put a volume there (docker run -v memfs-state:" + p.Path + "), or name one with --state-dir"
 	}
 	return c
+}
+
+// placeFault says why nothing can be made in a place.
+func placeFault(p Place) string {
+	if p.Existing == p.Path {
+		return p.Path + ": " + reason(p.Err)
+	}
+	return fmt.Sprintf("%s cannot be made in %s: %s", p.Path, p.Existing, reason(p.Err))
 }
 
 // placeRemedy says how a directory becomes usable, and which flag names another.

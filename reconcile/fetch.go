@@ -18,13 +18,13 @@ func Fetcher(r store.Reader) replica.Fetcher {
 		switch {
 		case errors.Is(err, store.ErrNotFound):
 		case err != nil:
-			return nil, fmt.Errorf("memory %s: %w", memoryID, err)
+			return nil, err
 		case store.Hash(m.Content) == want:
 			return m.Content, nil
 		}
 		v, err := r.Version(ctx, versionID)
 		if err != nil {
-			return nil, fmt.Errorf("version %s of memory %s: %w", versionID, memoryID, err)
+			return nil, fmt.Errorf("memory %s: %w", memoryID, err)
 		}
 		if store.Hash(v.Content) != want {
 			return nil, fmt.Errorf("%w: content %s of memory %s", store.ErrNotFound, want, memoryID)

@@ -3,7 +3,6 @@ package reconcile
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"maps"
 	"sync"
@@ -197,7 +196,7 @@ func (l *learner) newest(ctx context.Context, inFlight map[string]bool) (cursor 
 	case errors.Is(err, store.ErrUnauthorized), errors.Is(err, store.ErrNotFound):
 		return time.Time{}, nil, nil
 	case err != nil:
-		return time.Time{}, nil, fmt.Errorf("newest version: %w", err)
+		return time.Time{}, nil, err
 	}
 	seen = map[string]time.Time{}
 	for _, v := range page.Versions {
@@ -211,7 +210,7 @@ func (l *learner) newest(ctx context.Context, inFlight map[string]bool) (cursor 
 	if len(page.Versions) == 0 {
 		info, err := patient{l.reader}.Info(ctx)
 		if err != nil {
-			return time.Time{}, nil, fmt.Errorf("store: %w", err)
+			return time.Time{}, nil, err
 		}
 		cursor = info.CreatedAt
 	}
@@ -235,7 +234,7 @@ func (l *learner) confirm(ctx context.Context, ids []string) ([]store.Memory, er
 			case errors.Is(err, store.ErrNotFound):
 				gone = append(gone, id)
 			case err != nil:
-				return fmt.Errorf("memory %s: %w", id, err)
+				return err
 			default:
 				found = append(found, m)
 			}
@@ -248,7 +247,7 @@ func (l *learner) confirm(ctx context.Context, ids []string) ([]store.Memory, er
 	if len(gone) > 0 {
 		// A store that is gone has no memories either: that deletes nothing.
 		if _, err := l.reader.Info(ctx); err != nil {
-			return nil, fmt.Errorf("store: %w", err)
+			return nil, err
 		}
 	}
 	for _, id := range gone {

@@ -28,10 +28,16 @@ func pages(ctx context.Context, r store.Reader, q store.ListQuery, f func(store.
 	if err == nil {
 		err = refused
 	}
-	if err != nil {
-		return fmt.Errorf("list %q: %w", q.Prefix, err)
+	return directory(q.Prefix, err)
+}
+
+// directory says which directory's listing failed; that it is a listing, the
+// store's own error says.
+func directory(dir string, err error) error {
+	if err == nil || dir == "" {
+		return err
 	}
-	return nil
+	return fmt.Errorf("below %s: %w", dir, err)
 }
 
 // listing is a store's memories by id. A memory that changed while the listing
@@ -165,7 +171,7 @@ func (l *lister) below(ctx context.Context, dir string) error {
 	q := store.ListQuery{Prefix: dir}
 	page, err := l.List(ctx, q)
 	if err != nil {
-		return fmt.Errorf("list %q: %w", dir, err)
+		return directory(dir, err)
 	}
 	if err := l.add(page); err != nil {
 		return err

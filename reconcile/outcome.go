@@ -146,7 +146,7 @@ func (r *Reconciler) gone(ctx context.Context, id string) result {
 
 func (r *Reconciler) confirmGone(ctx context.Context, id string) error {
 	if _, err := r.reads.Info(ctx); err != nil {
-		return fmt.Errorf("store: %w", err)
+		return err
 	}
 	r.view.Gone(id)
 	return nil

@@ -2,7 +2,6 @@ package reconcile
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"memfs/store"
@@ -74,7 +73,7 @@ func (l *learner) readVersions(ctx context.Context) (h findings, enough bool, er
 	for range maxVersionPages {
 		page, err := l.reader.Versions(ctx, q)
 		if err != nil {
-			return h, false, fmt.Errorf("versions since %s: %w", q.Since.Format(time.RFC3339Nano), err)
+			return h, false, err
 		}
 		news := false
 		for _, v := range page.Versions {

@@ -75,9 +75,9 @@ type UnavailableError struct {
 
 func (e *UnavailableError) Error() string {
 	if e.Cause != nil {
-		return fmt.Sprintf("%v: %v", ErrUnavailable, e.Cause)
+		return fmt.Sprintf("%v (%v)", ErrUnavailable, e.Cause)
 	}
-	return fmt.Sprintf("%v: status %d", ErrUnavailable, e.Status)
+	return fmt.Sprintf("%v (status %d)", ErrUnavailable, e.Status)
 }
 
 // Is makes errors.Is(err, ErrUnavailable) hold.

@@ -51,7 +51,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	root.SetErr(a.stderr)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err != nil && !a.running {
-		err = exitcode.Errorf(exitcode.Usage, "%s (see %s --help)", understood.ReplaceAllString(err.Error(), "not one that this flag takes"), cmd.CommandPath())
+		err = exitcode.Errorf(exitcode.Usage, "%s (see %s --help)", suggested(understood.ReplaceAllString(err.Error(), "not one that this flag takes")), cmd.CommandPath())
 	}
 	if err != nil && cmd.Name() == execName {
 		err = execFailure(err)
@@ -81,7 +81,7 @@ func oneLine(text string) string {
 	for i := range lines {
 		lines[i] = strings.TrimSpace(lines[i])
 	}
-	return strings.TrimSpace(strings.ReplaceAll(strings.Join(lines, "; "), "?;", "?"))
+	return strings.TrimSpace(strings.Join(lines, "; "))
 }
 
 // command is the tree of commands.
@@ -176,6 +176,29 @@ func none(cmd *cobra.Command, args []string) error {
 		return fmt.Errorf("%s takes flags alone, and not %q", cmd.CommandPath(), args[0])
 	}
 	return nil
+}
+
+// group is a usage error for a word that is none of a command's own commands.
+func group(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	cmd.SuggestionsMinimumDistance = 2
+	return fmt.Errorf("unknown command %q for %q%s", args[0], cmd.CommandPath(), like(cmd.SuggestionsFor(args[0])))
+}
+
+// suggested has the command line library's list of commands that are like the
+// mistyped one in one sentence with the mistake.
+func suggested(text string) string {
+	text, list, _ := strings.Cut(text, "\n\nDid you mean this?\n")
+	return text + like(strings.Fields(list))
+}
+
+func like(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return "; did you mean " + strings.Join(names, " or ") + "?"
 }
 
 // words is a usage error that names what is missing.

@@ -39,7 +39,7 @@ of the id, or of the letters at its end.`,
   memfs conflicts show K3QF --diff
   memfs conflicts restore K3QF
   memfs conflicts drop --all --yes`,
-		Args: cobra.NoArgs,
+		Args: group,
 		RunE: func(*cobra.Command, []string) error { return l.list(false) },
 	}
 	l.settings.defineState(cmd.PersistentFlags())
@@ -50,10 +50,11 @@ of the id, or of the letters at its end.`,
 func (l *losers) listCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List the texts that lost",
-		Args:  none,
-		RunE:  func(*cobra.Command, []string) error { return l.list(asJSON) },
+		Use:     "list",
+		Short:   "List the texts that lost",
+		Example: "  memfs conflicts list\n  memfs conflicts list --json",
+		Args:    none,
+		RunE:    func(*cobra.Command, []string) error { return l.list(asJSON) },
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print everything as JSON")
 	return cmd

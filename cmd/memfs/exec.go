@@ -136,8 +136,17 @@ func (a *app) start(argv []string, private bool) (*exec.Cmd, error) {
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, os.ErrNotExist):
 		return nil, &exitError{exitcode.ExecNotFound, fmt.Errorf("command not found: %s", argv[0])}
 	default:
-		return nil, &exitError{exitcode.ExecNotExecutable, fmt.Errorf("cannot run the command: %w", err)}
+		return nil, &exitError{exitcode.ExecNotExecutable, fmt.Errorf("cannot run %s: %w", argv[0], bare(err))}
 	}
+}
+
+// bare is an error without the path that is named already.
+func bare(err error) error {
+	var inner *os.PathError
+	if errors.As(err, &inner) {
+		return inner.Err
+	}
+	return err
 }
 
 // relay passes signals on to the command. An interrupt from the terminal has

@@ -22,6 +22,8 @@ func (a *app) guardCommand() *cobra.Command {
 		Long: `Protect read-only stores from the file tools of any agent harness: writes into a
 store that is mounted read-only here are refused, links followed. It does not
 confine a shell: --read-only-mode=strict does.`,
+		Args: group,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.guardCheckCommand(), a.guardHookCommand())
 	return cmd
@@ -30,9 +32,10 @@ confine a shell: --read-only-mode=strict does.`,
 func (a *app) guardCheckCommand() *cobra.Command {
 	op := string(guard.Write)
 	cmd := &cobra.Command{
-		Use:   "check PATH...",
-		Short: "Exit with 0 where a tool may do that, with 1 where not",
-		Args:  words(1, "name the path"),
+		Use:     "check PATH...",
+		Short:   "Exit with 0 where a tool may do that, with 1 where not",
+		Example: "  memfs guard check /mnt/memory/handbook/rules.md\n  memfs guard check --op read notes.md",
+		Args:    words(1, "name the path"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			g, err := mountedGuard()
 			if err != nil {

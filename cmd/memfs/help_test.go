@@ -93,8 +93,7 @@ func TestEveryCommandHasHelp(t *testing.T) {
 		said := h.must(append(slices.Clone(path), "--help")...)
 		assert.NotContains(t, said, "MISSING", path)
 		if !strings.Contains(said, "Available Commands:") {
-			plain := []string{"environment", "exit-codes", "help", "version"}
-			if own := len(path) == 1 || path[0] == "store"; own && !slices.Contains(plain, path[0]) {
+			if plain := []string{"completion", "environment", "exit-codes", "help", "version"}; !slices.Contains(plain, path[0]) {
 				assert.Contains(t, said, "Examples:", "memfs %s --help", strings.Join(path, " "))
 			}
 			return

@@ -40,7 +40,7 @@ a session's. Without WHAT all are meant.`,
   memfs recover push
   memfs recover export ./saved /mnt/memory/notes
   memfs recover drop 4f2a91c3 --yes`,
-		Args: cobra.NoArgs,
+		Args: group,
 		RunE: func(*cobra.Command, []string) error { return r.list(nil, false) },
 	}
 	r.settings.defineState(cmd.PersistentFlags())
@@ -53,7 +53,12 @@ func (r *recovery) listCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [WHAT...]",
 		Short: "List what is left on this host",
-		RunE:  func(_ *cobra.Command, args []string) error { return r.list(args, asJSON) },
+		Long: `List the journals on this host with what they have not sent. STATE is live (a
+process has it open), unsent (recover push sends it), marker (the marker file is
+wrong: recover push puts it right), read-only (never sent), sent, cache (kept by
+--keep-cache), hung (memfs unmount PATH frees it) or unreadable.`,
+		Example: "  memfs recover list\n  memfs recover list /mnt/memory/notes --json",
+		RunE:    func(_ *cobra.Command, args []string) error { return r.list(args, asJSON) },
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print everything as JSON, with the paths")
 	return cmd

@@ -16,7 +16,8 @@ func (r *recovery) dropCommand() *cobra.Command {
 		Short: "Discard what is left, unsent edits included",
 		Long: `Discard what is left, unsent edits included. Without --yes it only says what would
 go. Texts in the conflict area stay: memfs conflicts drop.`,
-		RunE: func(_ *cobra.Command, args []string) error { return r.drop(args, yes) },
+		Example: "  memfs recover drop 4f2a91c3\n  memfs recover drop 4f2a91c3 --yes",
+		RunE:    func(_ *cobra.Command, args []string) error { return r.drop(args, yes) },
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "discard it")
 	return cmd

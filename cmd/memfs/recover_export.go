@@ -21,8 +21,9 @@ func (r *recovery) exportCommand() *cobra.Command {
 		Long: `Save the texts that were not sent as plain files: DIR/ID/path. Nothing is sent and
 nothing is removed; a file that is there already is not overwritten. Deletes that
 were not sent are named.`,
-		Args: words(1, "name the directory to save to"),
-		RunE: func(_ *cobra.Command, args []string) error { return r.export(args[0], args[1:]) },
+		Example: "  memfs recover export ./saved\n  memfs recover export ./saved 4f2a91c3",
+		Args:    words(1, "name the directory to save to"),
+		RunE:    func(_ *cobra.Command, args []string) error { return r.export(args[0], args[1:]) },
 	}
 }
 

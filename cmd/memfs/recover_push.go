@@ -29,7 +29,8 @@ are not sent but with --allow-deletes; they are named and discarded.
 
 It is sent to the API that ANTHROPIC_BASE_URL names, or with --local to the
 embedded store; what belongs to another one is passed over.`,
-		RunE: func(cmd *cobra.Command, args []string) error { return r.push(cmd.Context(), args, allowDeletes) },
+		Example: "  memfs recover push\n  memfs recover push /mnt/memory/notes",
+		RunE:    func(cmd *cobra.Command, args []string) error { return r.push(cmd.Context(), args, allowDeletes) },
 	}
 	cmd.Flags().BoolVar(&allowDeletes, "allow-deletes", false, "send the deletes that the mass-delete guard holds")
 	return cmd

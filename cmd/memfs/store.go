@@ -19,7 +19,7 @@ func (a *app) storeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "store",
 		Short: "Make, list and copy stores",
-		Args:  cobra.NoArgs,
+		Args:  group,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.storeCreateCommand(), a.storeListCommand(), a.storeImportCommand(), a.storeExportCommand())

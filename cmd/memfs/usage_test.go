@@ -12,8 +12,11 @@ func TestUsageErrors(t *testing.T) {
 		says string
 		args []string
 	}{
-		"unknown command":     {`unknown command "mout" for "memfs"; Did you mean this? mount`, []string{"mout"}},
-		"unknown sub-command": {`unknown command "lst" for "memfs store"`, []string{"store", "lst"}},
+		"unknown command":     {`unknown command "mout" for "memfs"; did you mean mount? (see memfs --help)`, []string{"mout"}},
+		"several are like it": {`"memfs"; did you mean mount or unmount? (see`, []string{"umoun"}},
+		"unknown worker":      {`unknown command "pol" for "memfs worker"; did you mean poll? (see memfs worker --help)`, []string{"worker", "pol"}},
+		"like nothing":        {`unknown command "xyzzy" for "memfs guard" (see memfs guard --help)`, []string{"guard", "xyzzy"}},
+		"unknown sub-command": {`unknown command "lst" for "memfs store"; did you mean list? (see memfs store --help)`, []string{"store", "lst"}},
 		"unknown flag":        {"unknown flag: --sycn (see memfs mount --help)", []string{"mount", "--sycn", "1"}},
 		"no store":            {"name the stores to mount (see memfs mount --help)", []string{"mount"}},
 		"no store before :ro": {`":ro" is not of the form STORE[:PATH][:ro]: no store named`, []string{"mount", ":ro"}},

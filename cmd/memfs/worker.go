@@ -36,6 +36,8 @@ func (a *app) workerCommand() *cobra.Command {
 		Long: `Serve the sessions of a self-hosted environment: mount each session's stores
 where its agent expects them, run the agent's tools there, send what is left and
 unmount. The tools run in a process of their own, without memfs's credentials.`,
+		Args: group,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.workerPollCommand(), a.workerRunCommand(), a.workerToolsCommand(), a.workerEnterCommand())
 	return cmd
@@ -236,8 +238,9 @@ The item is in ANTHROPIC_WORK_ID, ANTHROPIC_SESSION_ID, ANTHROPIC_ENVIRONMENT_ID
 and ANTHROPIC_WORK_SECRET; where there is no secret among them, its JSON is read
 from standard input, unless that is a terminal. ANTHROPIC_ENVIRONMENT_KEY is
 needed only where the secret has no sessions token.`,
-		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return a.workerRun(s, watch, isolated, own) },
+		Example: "  memfs worker run --workdir /workspace < item.json",
+		Args:    cobra.NoArgs,
+		RunE:    func(*cobra.Command, []string) error { return a.workerRun(s, watch, isolated, own) },
 	}
 	s.define(cmd.Flags())
 	cmd.Flags().BoolVar(&watch, untilEOF, false, "end the session when standard input ends")

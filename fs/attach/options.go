@@ -1,6 +1,8 @@
 package attach
 
 import (
+	"strings"
+
 	"go.uber.org/zap"
 
 	"memfs/fs"
@@ -69,8 +71,11 @@ type StoreError struct {
 	Err         error
 }
 
-// Error implements error.
-func (e *StoreError) Error() string { return "store " + e.Store + ": " + e.Err.Error() }
+// Error implements error. What the API says may name the store already.
+func (e *StoreError) Error() string {
+	prefix := "store " + e.Store + ": "
+	return prefix + strings.TrimPrefix(e.Err.Error(), prefix)
+}
 
 // Unwrap is why.
 func (e *StoreError) Unwrap() error { return e.Err }

@@ -47,5 +47,5 @@ var (
 	// ErrForeignState: the state on disk belongs to another store or endpoint.
 	ErrForeignState = errors.New("state of another store")
 	// ErrInUse: another process has this replica open.
-	ErrInUse = errors.New("state in use by another process")
+	ErrInUse = errors.New("the state is in use")
 )

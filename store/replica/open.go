@@ -34,13 +34,13 @@ func Open(o Options) (_ *Replica, err error) {
 		}
 	}()
 	if err := r.restore(); err != nil {
-		return nil, r.fault(err)
+		return nil, fault(err)
 	}
 	if err := r.startJournal(); err != nil {
-		return nil, r.fault(err)
+		return nil, fault(err)
 	}
 	if err := r.unmarkKept(); err != nil {
-		return nil, r.fault(errors.Join(err, r.journal.Close()))
+		return nil, fault(errors.Join(err, r.journal.Close()))
 	}
 	return r, nil
 }
@@ -56,10 +56,10 @@ func Look(o Options, f func(*Replica) error) error {
 	defer r.closeFiles()
 	defer r.cancel()
 	if err := r.restore(); err != nil {
-		return r.fault(err)
+		return fault(err)
 	}
 	if err := r.Ending(); err != nil && !disk.NoSpace(err) {
-		return r.fault(err)
+		return fault(err)
 	}
 	r.closed = true // every change is refused
 	return f(r)
@@ -75,7 +75,13 @@ func newReplica(o Options) (*Replica, error) {
 	return r, nil
 }
 
-func (r *Replica) fault(err error) error { return fmt.Errorf("replica of %s: %w", r.o.Store.ID, err) }
+// fault is err, and ErrNoSpace where a full disk is the reason.
+func fault(err error) error {
+	if disk.NoSpace(err) && !errors.Is(err, ErrNoSpace) {
+		return fmt.Errorf("%w (%w)", ErrNoSpace, err)
+	}
+	return err
+}
 
 // restore brings the state that the disk has into memory, or that of a new
 // replica.

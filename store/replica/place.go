@@ -64,7 +64,7 @@ func (p *place) sub(dir *disk.Dir, names ...string) (*disk.Dir, error) {
 func takeLock(dir *disk.Dir) (*disk.Lock, error) {
 	lock, err := dir.Lock(lockName)
 	if errors.Is(err, disk.ErrLocked) {
-		return nil, fmt.Errorf("%w: %w", ErrInUse, err)
+		return nil, fmt.Errorf("%w (%w)", ErrInUse, err)
 	}
 	return lock, err
 }

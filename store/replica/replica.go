@@ -106,9 +106,9 @@ func (r *Replica) commit(small bool, records ...record) error {
 func journalError(err error) error {
 	switch {
 	case errors.Is(err, journal.ErrNoSpace):
-		return fmt.Errorf("%w: %w", ErrNoSpace, err)
+		return fmt.Errorf("%w (%w)", ErrNoSpace, err)
 	default:
-		return fmt.Errorf("%w: %w", ErrBroken, err)
+		return fmt.Errorf("%w (%w)", ErrBroken, err)
 	}
 }
 

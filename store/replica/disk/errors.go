@@ -37,11 +37,11 @@ type LockedError struct {
 func (e *LockedError) Error() string {
 	switch {
 	case e.PID == 0:
-		return fmt.Sprintf("%s: %v", e.Path, ErrLocked)
+		return "another process has locked " + e.Path
 	case e.Ending:
-		return fmt.Sprintf("%s: %v (pid %d, which is about to end)", e.Path, ErrLocked, e.PID)
+		return fmt.Sprintf("process %d, which is about to end, has locked %s", e.PID, e.Path)
 	default:
-		return fmt.Sprintf("%s: %v (pid %d)", e.Path, ErrLocked, e.PID)
+		return fmt.Sprintf("process %d has locked %s", e.PID, e.Path)
 	}
 }
 

@@ -36,10 +36,16 @@ func (e *VersionError) Error() string {
 		e.Path, e.Version, formatVersion)
 }
 
+// fullError is ErrNoSpace in the system's words.
+type fullError struct{ error }
+
+func (e fullError) Is(target error) bool { return target == ErrNoSpace }
+func (e fullError) Unwrap() error        { return e.error }
+
 // noSpace makes errors.Is(err, ErrNoSpace) hold for a full disk.
 func noSpace(err error) error {
 	if err != nil && disk.NoSpace(err) && !errors.Is(err, ErrNoSpace) {
-		return fmt.Errorf("%w: %w", ErrNoSpace, err)
+		return fullError{err}
 	}
 	return err
 }
