@@ -12,6 +12,7 @@ import (
 	"memfs/fs/mountpoint"
 	"memfs/guard"
 	"memfs/store/replica"
+	"memfs/store/replica/disk"
 )
 
 // checkLeftovers looks for edits of earlier sessions.
@@ -75,8 +76,12 @@ func (a *app) fix(root, state string) error {
 		}
 		a.fixed("closed " + state + " to other users")
 	}
+	var unsafe *disk.UnsafeError // the report says so
+	if err := a.endHung(state); err != nil && !errors.As(err, &unsafe) {
+		return err
+	}
 	mounts, err := memfs.Mounts()
-	if err = errors.Join(err, a.endHung(state)); err != nil {
+	if err != nil {
 		return err
 	}
 	for _, m := range mounts {
