@@ -65,6 +65,7 @@ var stagedIn = map[string]string{
 
 // notStaged says why a message cannot be brought about from outside.
 var notStaged = map[string]string{
+	"content_gone":  "a text that the store drops in the moment in which it loses here, where nobody has read it",
 	"kernel_notice": "a kernel that refuses a notification it was asked to support",
 	"panic":         "a fault of memfs itself; the handlers' recovery is tested in fs",
 	"not_closed":    "a close that fails: a fault of memfs, or of the disk at that moment",
