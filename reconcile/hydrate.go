@@ -38,22 +38,32 @@ func (r *Reconciler) hydrate(ctx context.Context) {
 }
 
 // hydrateAll fetches contents in whichever way takes fewer requests for each
-// top directory: full pages, or one by one. What fails is left until it is
-// read or until a later pass brings something.
+// top directory: full pages, or one by one; where pages of the whole store take
+// so few that fetching directories at the same time is no faster, in these. What
+// fails is left until it is read or until a later pass brings something.
 func (r *Reconciler) hydrateAll(ctx context.Context, unfetched []replica.Base) {
 	wanted := map[string][]replica.Base{}
 	for _, b := range unfetched {
 		wanted[topOf(b.Path)] = append(wanted[topOf(b.Path)], b)
 	}
-	have := map[string]int{}
+	have, all := map[string]int{}, 0
 	for b := range r.replica.Bases() {
 		have[topOf(b.Path)]++
+		all++
+	}
+	requests := 0
+	for top, bases := range wanted {
+		requests += min(fullPages(have[top]), len(bases))
+	}
+	if fullPages(all)*hydrators <= requests {
+		_ = r.hydratePages(ctx, store.ListQuery{})
+		return
 	}
 	var group errgroup.Group
 	group.SetLimit(hydrators)
 	for top, bases := range wanted {
-		if fullPages := (have[top] + store.MaxFullPage - 1) / store.MaxFullPage; fullPages <= len(bases) {
-			group.Go(func() error { return r.hydratePages(ctx, top) })
+		if fullPages(have[top]) <= len(bases) {
+			group.Go(func() error { return r.hydratePages(ctx, store.ListQuery{Prefix: top, Children: top == ""}) })
 			continue
 		}
 		for _, b := range bases {
@@ -72,8 +82,11 @@ func topOf(path string) string {
 	return ""
 }
 
-func (r *Reconciler) hydratePages(ctx context.Context, top string) error {
-	q := store.ListQuery{Prefix: top, Children: top == "", Full: true}
+// fullPages is how many pages n memories are with their contents.
+func fullPages(n int) int { return (n + store.MaxFullPage - 1) / store.MaxFullPage }
+
+func (r *Reconciler) hydratePages(ctx context.Context, q store.ListQuery) error {
+	q.Full = true
 	return pages(ctx, r.reads, q, func(p store.ListPage) error {
 		for _, m := range p.Memories {
 			r.keep(m)

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"memfs/store"
 )
 
 func TestR1_HydrateOffFetchesNothing(t *testing.T) {
@@ -31,8 +33,8 @@ func TestR1_HydrateIsInNobodysWay(t *testing.T) {
 	const dirs = 30
 	withBench(t, func(b *bench) {
 		b.o.NoHydrate = false
-		for i := range dirs {
-			b.put(fmt.Sprintf("/d%d/a", i), fmt.Sprint("text ", i))
+		for i := range dirs * store.MaxFullPage {
+			b.put(fmt.Sprintf("/d%d/%d", i%dirs, i), fmt.Sprint("text ", i))
 		}
 	}, func(b *bench) {
 		var going, most, asked atomic.Int64
@@ -51,5 +53,23 @@ func TestR1_HydrateIsInNobodysWay(t *testing.T) {
 		require.Empty(t, b.rep.Unfetched(0))
 		require.EqualValues(t, dirs, asked.Load())
 		require.EqualValues(t, hydrators, most.Load(), "requests at once")
+	})
+}
+
+// The contents of a small store are one request, however many directories it
+// has.
+func TestR1_ASmallStoreIsHydratedAtOnce(t *testing.T) {
+	withBench(t, func(b *bench) {
+		b.o.NoHydrate = false
+		for i := range store.MaxFullPage {
+			b.put(fmt.Sprintf("/d%d/a", i), fmt.Sprint("text ", i))
+		}
+	}, func(b *bench) {
+		stop := b.background(b.rec.Run)
+		defer stop()
+		time.Sleep(5 * time.Second)
+		require.Empty(t, b.rep.Unfetched(0))
+		require.Equal(t, "text 7", b.read("/d7/a"))
+		require.Len(t, b.fake.called(), 1)
 	})
 }

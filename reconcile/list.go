@@ -71,7 +71,7 @@ func listAll(ctx context.Context, r store.Reader) (listing, error) {
 // requests than listAll and less time (R1).
 func listParallel(ctx context.Context, r store.Reader) (listing, error) {
 	l := &lister{Reader: r, slots: make(chan struct{}, maxFetches), all: listing{}}
-	err := l.tree(ctx, "")
+	err := l.root(ctx)
 	return l.all, err
 }
 
@@ -86,8 +86,9 @@ type lister struct {
 
 	asked atomic.Int64
 
-	mu  sync.Mutex
-	all listing
+	mu    sync.Mutex
+	all   listing
+	taken int // memories in answers, those that came twice as well
 }
 
 // List is store.Reader's.
@@ -107,6 +108,7 @@ func (l *lister) List(ctx context.Context, q store.ListQuery) (store.ListPage, e
 func (l *lister) add(p store.ListPage) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.taken += len(p.Memories)
 	return l.all.add(p.Memories)
 }
 
@@ -120,33 +122,68 @@ func checkBelow(dir, parent string) error {
 	return nil
 }
 
-func (l *lister) len() int {
+func (l *lister) count() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.all)
+	return l.taken
 }
 
-// tree lists what is below a directory through its child directories. Where the
-// first of them turn out to hold so little that a page of everything brings
-// more than all requests of a moment, it lists page by page.
-func (l *lister) tree(ctx context.Context, dir string) error {
+// root lists the whole store: a small one is a single page, which is asked for
+// beside the first request of a large one, so that neither waits.
+func (l *lister) root(ctx context.Context) error {
 	var children []string
-	err := pages(ctx, l, store.ListQuery{Prefix: dir, Children: true}, func(p store.ListPage) error {
+	var small bool
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		page, err := l.List(groupCtx, store.ListQuery{})
+		if err != nil {
+			return fmt.Errorf("list: %w", err)
+		}
+		small = page.Next == ""
+		return l.add(page)
+	})
+	group.Go(func() (err error) {
+		children, err = l.children(groupCtx, "")
+		return err
+	})
+	if err := group.Wait(); err != nil || small {
+		return err
+	}
+	return l.descend(ctx, "", children)
+}
+
+// tree lists what is below a directory through its child directories.
+func (l *lister) tree(ctx context.Context, dir string) error {
+	children, err := l.children(ctx, dir)
+	if err != nil {
+		return err
+	}
+	return l.descend(ctx, dir, children)
+}
+
+// children lists what is in a directory itself, and returns its child
+// directories.
+func (l *lister) children(ctx context.Context, dir string) (children []string, err error) {
+	err = pages(ctx, l, store.ListQuery{Prefix: dir, Children: true}, func(p store.ListPage) error {
 		if len(children)+len(p.Prefixes) > maxListed { // each holds a memory
 			return fmt.Errorf("%w: more than %d directories", store.ErrProtocol, maxListed)
 		}
 		children = append(children, p.Prefixes...)
 		return l.add(p)
 	})
-	if err != nil {
-		return err
-	}
+	return children, err
+}
+
+// descend lists the child directories of one. Where the first of them turn out
+// to hold so little that a page of everything brings more than all requests of
+// a moment, it lists page by page.
+func (l *lister) descend(ctx context.Context, dir string, children []string) error {
 	first := children[:min(len(children), maxFetches)]
-	before := l.len()
+	before := l.count()
 	if err := l.each(ctx, dir, first); err != nil || len(first) == len(children) {
 		return err
 	}
-	if l.len()-before < store.MaxBasicPage {
+	if l.count()-before < store.MaxBasicPage {
 		return pages(ctx, l, store.ListQuery{Prefix: dir}, l.add)
 	}
 	return l.each(ctx, dir, children[len(first):])

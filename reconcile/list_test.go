@@ -22,12 +22,13 @@ func TestR1_TheFirstListingSuitsTheTree(t *testing.T) {
 		// after the other: of the whole store or below one directory.
 		most, rounds int
 	}{
-		{"flat", 1000, func(i int) string { return fmt.Sprintf("/%04d", i) }, 10, 10},
-		{"directories", 1000, func(i int) string { return fmt.Sprintf("/%02d/%d", i%50, i) }, 1 + 50, 1},
-		{"a large directory", 1000, func(i int) string { return fmt.Sprintf("/d/%04d", i) }, 1 + 10, 10},
-		{"all below one", 1000, func(i int) string { return fmt.Sprintf("/top/%02d/%d", i%50, i) }, 3 + 50, 1},
-		{"a directory for each", 1000, func(i int) string { return fmt.Sprintf("/%04d/f", i) }, 1 + maxFetches + 10, 10},
-		{"below one, a directory for each", 1000, func(i int) string { return fmt.Sprintf("/top/%04d/f", i) }, 3 + maxFetches + 10, 11},
+		{"small", 100, func(i int) string { return fmt.Sprintf("/%02d/f", i) }, 2, 1},
+		{"flat", 1000, func(i int) string { return fmt.Sprintf("/%04d", i) }, 1 + 10, 10},
+		{"directories", 1000, func(i int) string { return fmt.Sprintf("/%02d/%d", i%50, i) }, 2 + 50, 1},
+		{"a large directory", 1000, func(i int) string { return fmt.Sprintf("/d/%04d", i) }, 2 + 10, 10},
+		{"all below one", 1000, func(i int) string { return fmt.Sprintf("/top/%02d/%d", i%50, i) }, 4 + 50, 1},
+		{"a directory for each", 1000, func(i int) string { return fmt.Sprintf("/%04d/f", i) }, 2 + maxFetches + 10, 11},
+		{"below one, a directory for each", 1000, func(i int) string { return fmt.Sprintf("/top/%04d/f", i) }, 4 + maxFetches + 10, 11},
 	} {
 		t.Run(shape.name, func(t *testing.T) {
 			f := newFake()
