@@ -19,7 +19,7 @@ build: ## ./memfs, a static binary
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-X main.version=$(VERSION)" -o memfs ./cmd/memfs
 
 test: ## every test, with the race detector
-	$(GO) test -race ./...
+	$(GO) test -race -timeout 20m ./...
 
 demo: build ## an agent's session through the real worker, with no key: about 20 lines
 	@./memfs rehearse integration/demo.yaml --log-level error
