@@ -60,7 +60,7 @@ func main() {
 	flag.StringVar(&c.heap, "heap", "", "file for what that process has in memory in the part memory")
 	flag.IntVar(&c.scale, "scale", 1, "divide all numbers of memories by this, to try something out")
 	flag.IntVar(&c.rounds, "rounds", 9, "how often each file operation is measured on each filesystem")
-	flag.IntVar(&c.starts, "starts", 3, "how often a peer is started; the median counts")
+	flag.IntVar(&c.starts, "starts", 2, "how often a peer is started; the median counts")
 	flag.IntVar(&c.passes, "passes", 2, "how many passes of each kind are made; the median counts")
 	flag.DurationVar(&c.idle, "idle", 15*time.Second, "how long an idle mount is watched")
 	flag.Parse()

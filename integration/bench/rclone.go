@@ -121,7 +121,7 @@ func soon(so func() bool) error {
 func (r *rcloneMount) close() error {
 	var errs []error
 	if r.mount != nil {
-		errs = append(errs, unix.Unmount(r.path, 0), r.mount.Wait())
+		errs = append(errs, unix.Unmount(r.path, unix.MNT_DETACH), ended(r.mount))
 	}
 	if r.between != nil {
 		errs = append(errs, r.between.end())

@@ -175,9 +175,14 @@ func (b *bench) environment(url, dir string) []string {
 
 // terminate tells a program to end and waits for that.
 func terminate(c *exec.Cmd) error {
+	_ = c.Process.Signal(syscall.SIGTERM) // it may have ended already, which Wait tells
+	return ended(c)
+}
+
+// ended waits for the end of a program, and kills one that does not come to it.
+func ended(c *exec.Cmd) error {
 	hung := time.AfterFunc(benchchild.Patience, func() { _ = c.Process.Kill() })
 	defer hung.Stop()
-	_ = c.Process.Signal(syscall.SIGTERM) // it may have ended already, which Wait tells
 	return c.Wait()
 }
 
