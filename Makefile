@@ -25,7 +25,7 @@ demo: build ## an agent's session through the real worker, with no key: about 20
 	@./memfs rehearse integration/demo.yaml --log-level error
 
 BENCH ?=
-bench: build ## memfs beside ext4, the official SDK and rclone: one table, about twelve minutes; BENCH has flags ("-h" lists them)
+bench: build ## memfs beside ext4, the official SDK and rclone: one table, about a quarter of an hour; BENCH has flags ("-h" lists them)
 	$(GO) run ./integration/bench -memfs ./memfs $(BENCH)
 
 ROUNDS ?= 1000
