@@ -1,7 +1,7 @@
 //go:build linux
 
-// Command bench measures memfs beside its peers, in one run of about a
-// quarter of an hour, and prints one table, the same as JSON, and which of the targets
+// Command bench measures memfs beside its peers, in one run of about a quarter
+// of an hour, and prints one table, the same as JSON, and which of the targets
 // were met. Nothing is asserted: a machine can be slow.
 //
 // The peers are the official SDK's memory sync (SessionMemoryStores of its

@@ -60,12 +60,16 @@ func (m *memfsPeer) pass() error {
 	return err
 }
 
-// await looks rarely: a look at the state costs a look at every file.
+// await looks rarely: a look at the state costs a look at every file, which
+// counts as the peer's.
 func (m *memfsPeer) await() error {
-	for m.unfetched() > 0 {
-		time.Sleep(50 * time.Millisecond)
+	for {
+		began := time.Now()
+		if m.unfetched() == 0 {
+			return nil
+		}
+		time.Sleep(max(50*time.Millisecond, 30*time.Since(began)))
 	}
-	return nil
 }
 
 func (m *memfsPeer) unfetched() (n int) {
