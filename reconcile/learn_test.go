@@ -112,9 +112,17 @@ func TestR5_WhatTheListingMissedIsFoundBehindWhatItSaw(t *testing.T) {
 		for i := range 40 {
 			b.put(fmt.Sprintf("/%02d", i), "old")
 		}
-		var requests atomic.Int32
+		var pages atomic.Int32
+		first := make(chan struct{})
+		b.after = func(call string) error {
+			if call == "list  full=false children=false" {
+				close(first)
+			}
+			return nil
+		}
 		b.before = func(call string) error {
-			if requests.Add(1) == 3 { // of versions, and the first of the listing
+			if call == "list  full=false children=true" && pages.Add(1) == 2 {
+				<-first // which is asked for beside it
 				for i := range 40 {
 					b.put(fmt.Sprintf("/%02d", i), "new")
 				}
@@ -123,6 +131,7 @@ func TestR5_WhatTheListingMissedIsFoundBehindWhatItSaw(t *testing.T) {
 		}
 	}, func(b *bench) {
 		require.Equal(t, "old", b.read("/05"))
+		b.hook(nil, nil)
 		b.passed()
 		b.converged()
 	})
