@@ -103,8 +103,7 @@ func (p *planner) decideGone(u *unit) {
 // than it looks where a rename has to be undone.
 func (p *planner) decideStanding(u *unit, path axis) {
 	content := compare(u.base.SHA, u.local.SHA, u.remote.SHA)
-	pulls := content == theirs || content == clash
-	if p.in.Policy.ReadOnly && path == ours && pulls {
+	if p.in.Policy.ReadOnly && path == ours && u.pulls() {
 		path = theirs
 	}
 	u.step = steps[content][path]

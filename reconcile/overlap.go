@@ -179,16 +179,21 @@ func (p *planner) blockers(u *unit) []string {
 // breakCycle finds renames that wait for each other's old path. Such a cycle
 // exists only through overlaps (/x to /y/1 while /y goes to /x/1): a plain swap
 // is two content updates (R6). One of the memories is deleted and made anew,
-// its text being in the journal; where deletes are not sent, all wait.
+// its text being in the journal; where each has another text in the store, one
+// of the renames is undone (R7). Where deletes are not sent, all wait.
 func (p *planner) breakCycle() bool {
 	cycle := p.cycle()
 	if len(cycle) == 0 {
 		return false
 	}
 	slices.SortFunc(cycle, func(a, b *unit) int { return cmp.Compare(a.id, b.id) })
-	for _, u := range cycle {
-		if p.in.Policy.Deletions == DeletionsEnabled && p.splittable(u) {
-			u.split = true
+	if p.in.Policy.Deletions == DeletionsEnabled {
+		if at := slices.IndexFunc(cycle, p.splittable); at >= 0 {
+			cycle[at].split = true
+			return true
+		}
+		if at := slices.IndexFunc(cycle, (*unit).pulls); at >= 0 {
+			p.undo(cycle[at])
 			return true
 		}
 	}
@@ -198,10 +203,15 @@ func (p *planner) breakCycle() bool {
 
 // splittable reports whether the memory's text is all here and can be sent.
 func (p *planner) splittable(u *unit) bool {
-	content := compare(u.base.SHA, u.local.SHA, u.remote.SHA)
 	refusal, refused := p.in.Policy.Refused[u.local.Path]
-	return content != theirs && content != clash && !u.local.Failed && !u.local.SHA.IsZero() &&
-		!(refused && refusal.SHA == u.local.SHA)
+	return !u.pulls() && !u.local.Failed && !u.local.SHA.IsZero() && !(refused && refusal.SHA == u.local.SHA)
+}
+
+// pulls reports whether the text of a memory that stands on both sides is to
+// come from the store.
+func (u *unit) pulls() bool {
+	content := compare(u.base.SHA, u.local.SHA, u.remote.SHA)
+	return content == theirs || content == clash
 }
 
 // cycle returns units whose renames wait for each other; none if there are none.

@@ -178,6 +178,24 @@ func TestR6_CrossedRenamesWhileTheStoreChanged(t *testing.T) {
 	require.True(t, found, "the store's text stands")
 }
 
+// Where the store has another text for each of them, none can be made anew: the
+// renames are undone.
+func TestR7_CrossedRenamesWhileAllChangedInTheStore(t *testing.T) {
+	w := newWorld(t)
+	w.agree("x", "/x", "text x")
+	w.agree("y", "/y", "text y")
+	w.rename("/x", "/t1")
+	w.rename("/y", "/t2")
+	w.rename("/t1", "/y/1")
+	w.rename("/t2", "/x/1")
+	w.putRemote("x", "/x", "theirs x")
+	w.putRemote("y", "/y", "theirs y")
+	w.run()
+	w.run()
+	w.requireSettled()
+	require.Equal(t, map[string]string{"/x": "theirs x", "/y": "theirs y"}, w.tree())
+}
+
 func TestR7_RenameHereEditThere(t *testing.T) {
 	w := newWorld(t)
 	w.agree("m", "/f", "v0")
