@@ -44,7 +44,7 @@ func (r *Replica) Checkpoint() error {
 		return fmt.Errorf("checkpoint: contents: %w", err)
 	}
 	if err := point.Commit(snapshot); err != nil {
-		return fmt.Errorf("checkpoint: %w", err)
+		return err
 	}
 	// Neither the checkpoint nor a file refers to the rest.
 	r.addPresent(used)

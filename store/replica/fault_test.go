@@ -254,3 +254,25 @@ func TestR16_EveryFileOperationMayFail(t *testing.T) {
 		}
 	}
 }
+
+// Where the disk is full at the end, the journal stays as long as it is, with
+// all that is in it.
+func TestR16_AnEndOnAFullDiskKeepsTheJournal(t *testing.T) {
+	full := false
+	w := &world{t: t, clock: newClock(), texts: map[store.SHA]string{}}
+	w.o = Options{Dir: filepath.Join(t.TempDir(), "state"), Store: store.Info{ID: "memstore_test"}, Endpoint: "e", MountPath: "/m", Now: w.clock.now}
+	w.o.Hook = func(op disk.Op) disk.Fault {
+		if full && (op.Kind == disk.KindWrite || op.Kind == disk.KindCreate) {
+			return disk.Fault{Err: syscall.ENOSPC}
+		}
+		return disk.Fault{}
+	}
+	r, err := Open(w.o)
+	require.NoError(t, err)
+	w.Replica = r
+	l := &workload{w: w, p: promises{}}
+	l.write("/a", "text of a")
+	full = true
+	require.NoError(t, r.Close())
+	l.check(t, "full")
+}

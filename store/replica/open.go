@@ -261,6 +261,9 @@ func (r *Replica) Close() error {
 	r.releaseAll()
 	r.mu.Unlock()
 	err := r.Checkpoint()
+	if disk.NoSpace(err) {
+		err = nil // the journal stands as it is
+	}
 	return errors.Join(err, r.shut())
 }
 
