@@ -40,7 +40,7 @@ func TestR11_AWriteOverAContentThatIsTooLargeAlready(t *testing.T) {
 	w := newWorld(t)
 	big := make([]byte, store.MaxContent+10)
 	w.base("a", "/a", string(big))
-	n, err := w.Write(context.Background(), w.ino("/a"), append(big, 'x'), 0)
+	n, err := w.Write(context.Background(), w.ino("/a"), []byte(string(big)+"x"), 0)
 	require.NoError(t, err)
 	assert.Equal(t, store.MaxContent, n)
 	assert.Len(t, w.read("/a"), len(big))

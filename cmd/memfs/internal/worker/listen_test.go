@@ -27,11 +27,11 @@ func TestR15_SecondSignalIsKeptForTheFinalPass(t *testing.T) {
 		signals <- syscall.SIGTERM
 		synctest.Wait()
 		require.ErrorIs(t, context.Cause(ctx), errSignal)
-		time.Sleep(supervise.OneStop - 1)
+		time.Sleep(supervise.OneStop - time.Millisecond)
 		signals <- syscall.SIGTERM
 		synctest.Wait()
 		assert.Empty(t, s.again, "these are one stop")
-		time.Sleep(1)
+		time.Sleep(time.Millisecond)
 		signals <- syscall.SIGTERM
 		synctest.Wait()
 		assert.Len(t, s.again, 1)
