@@ -11,6 +11,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -166,7 +167,10 @@ func alike(ops []disk.Op) bool {
 	return !slices.ContainsFunc(ops, func(op disk.Op) bool { return op.Label != ops[0].Label || op.Kind != ops[0].Kind })
 }
 
-func TestR16_AKillAtAnyStepOfACheckpointLosesNothing(t *testing.T) {
+// The clock stands still, so that each run takes the same steps.
+func TestR16_AKillAtAnyStepOfACheckpointLosesNothing(t *testing.T) { synctest.Test(t, killAtAnyStep) }
+
+func killAtAnyStep(t *testing.T) {
 	faults := new(disktest.Faults)
 	_, _, _, err := atCheckpoint(t, faults, func(*Journal) {})
 	require.NoError(t, err)
@@ -197,7 +201,10 @@ func TestR16_AKillAtAnyStepOfACheckpointLosesNothing(t *testing.T) {
 	}
 }
 
-func TestR16_AFaultAtAnyStepOfACheckpointLosesNothing(t *testing.T) {
+// The clock stands still, so that each run takes the same steps.
+func TestR16_AFaultAtAnyStepOfACheckpointLosesNothing(t *testing.T) { synctest.Test(t, failAtAnyStep) }
+
+func failAtAnyStep(t *testing.T) {
 	faults := new(disktest.Faults)
 	_, _, _, err := atCheckpoint(t, faults, func(*Journal) {})
 	require.NoError(t, err)
