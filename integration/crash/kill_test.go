@@ -219,7 +219,8 @@ func (l *loop) checkHistory() {
 // allowedWarnings are those that a kill explains. Everything else that is said
 // louder than info would mean that memfs takes its own changes for somebody
 // else's, or worse.
-var allowedWarnings = []string{"save_cut_off", "journal_damaged", "send_failed", "unreachable", "server_error", "state_volatile"}
+var allowedWarnings = []string{"save_cut_off", "journal_damaged", "send_failed", "unreachable", "server_error", "state_volatile",
+	"held"} // a text that was too large, where the kill came before the one that fits
 
 func (l *loop) checkLog() {
 	for line := range strings.Lines(l.h.log()) {
