@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"memfs/integration/smalldisk"
 	"memfs/store"
@@ -41,8 +42,8 @@ var stagedState = map[string]func(*trouble){
 	},
 	"journal_broken": func(x *trouble) {
 		x.mount()
-		require.NoError(x.t, os.Rename(x.path("state"), x.path("gone")))
-		write(x.t, x.path("state"), "") // no directory can be made anew there
+		write(x.t, x.path("gone"), "") // in its place no directory can be made anew
+		require.NoError(x.t, unix.Renameat2(unix.AT_FDCWD, x.path("state"), unix.AT_FDCWD, x.path("gone"), unix.RENAME_EXCHANGE))
 		x.t.Cleanup(func() { assert.NoError(x.t, os.Remove(x.path("state"))) })
 		require.NoError(x.t, os.RemoveAll(x.path("gone")))
 		require.Eventually(x.t, func() bool { return os.WriteFile(x.file("a.md"), []byte("one\n"), 0o600) != nil }, time.Minute, time.Millisecond)

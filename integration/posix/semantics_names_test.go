@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -265,7 +266,8 @@ func sizes() map[string]func(*scene) {
 			}
 			s.m.Put(s.memory("b~"), "the store holds this name")
 			s.m.Sync()
-			assert.Equal(s, "clean", attribute(s.T, s.at("b~"), "state"))
+			assert.Eventually(s, func() bool { return attribute(s.T, s.at("b~"), "state") == "clean" }, 10*time.Second, 10*time.Millisecond,
+				"its text may come a moment later")
 			require.NoError(s, os.Rename(s.at(".#a"), s.at("a")))
 			s.m.Sync()
 			assert.Equal(s, "local", string(s.stored("a").Content), "renamed to a name that is not")
