@@ -2,7 +2,9 @@ package reconcile
 
 import (
 	"fmt"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -21,6 +23,57 @@ func (w *world) unlinkRange(from, to int) {
 	for i := from; i < to; i++ {
 		w.unlink(fmt.Sprintf("/%d", i))
 	}
+}
+
+// A file that is put back while its delete waits for others keeps its id.
+func TestR8_PutBackBeforeTheDeleteIsSent(t *testing.T) {
+	const memories = maxSends + 1
+	withBench(t, func(b *bench) {
+		b.o.AllowMassDelete = true
+		for i := range memories {
+			b.put(fmt.Sprintf("/%d", i), "text")
+		}
+	}, func(b *bench) {
+		release := make(chan struct{})
+		b.hook(func(call string) error {
+			if strings.HasPrefix(call, "delete") {
+				<-release
+			}
+			return nil
+		}, nil)
+		ids := map[string]string{} // by path
+		for i := range memories {
+			p := fmt.Sprintf("/%d", i)
+			ids[p] = b.id(p)
+			b.rm(p)
+		}
+		time.Sleep(time.Minute)
+		b.called()
+		ended := make(chan error)
+		go func() {
+			_, err := b.rec.Sync(b.Context(), false)
+			ended <- err
+		}()
+		synctest.Wait()
+		for _, call := range b.called() {
+			for p, id := range ids {
+				if call == "delete "+id {
+					delete(ids, p)
+				}
+			}
+		}
+		require.Len(t, ids, 1, "one waits")
+		for p := range ids {
+			b.write(p, "text")
+		}
+		close(release)
+		require.NoError(t, <-ended)
+		b.sync()
+		for p, id := range ids {
+			require.Equal(t, id, b.id(p))
+		}
+		require.Equal(t, 1, len(b.texts()))
+	})
 }
 
 func TestR8_Guard(t *testing.T) {

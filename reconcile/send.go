@@ -174,6 +174,9 @@ func (r *Reconciler) send(ctx context.Context, a Action) result {
 		}
 		defer r.o.Slots.Release(1)
 	}
+	if a.Op == replica.OpDelete && a.Local == a.Base.Path && r.replica.Stands(a.Local) {
+		return result{} // put back while the delete waited for its turn (R8)
+	}
 	text, err := r.content(a)
 	switch {
 	case errors.Is(err, replica.ErrMoved), errors.Is(err, replica.ErrStale):

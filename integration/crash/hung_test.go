@@ -33,8 +33,6 @@ func hung(t *testing.T) (h *host, p *process, settled func()) {
 		t.Skip("only root can set free what hangs")
 	}
 	h = newHost(t)
-	bound := time.AfterFunc(time.Minute, func() { abort(t, connections, h.mnt) })
-	t.Cleanup(func() { bound.Stop() })
 	for i := range 150 {
 		_, err := h.client().Create(t.Context(), fmt.Sprintf("/m%03d.md", i), []byte("0\n"))
 		require.NoError(t, err)
@@ -50,6 +48,8 @@ func hung(t *testing.T) (h *host, p *process, settled func()) {
 	busy.Go(func() { h.changeAll(over) })
 	stopped := p.stopInKernel()
 	require.NoError(t, p.cmd.Process.Kill())
+	bound := time.AfterFunc(time.Minute, func() { abort(t, connections, h.mnt) })
+	t.Cleanup(func() { bound.Stop() })
 	close(over)
 	require.True(t, stopped, "it never waited for a directory's lock when it was stopped")
 	select {
@@ -130,8 +130,12 @@ func (h *host) changeAll(over <-chan struct{}) {
 func (p *process) stopInKernel() bool {
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 		require.NoError(p.h.t, p.cmd.Process.Signal(unix.SIGSTOP))
-		time.Sleep(20 * time.Millisecond) // what waits for nothing but the CPU or a disk goes on
-		if p.waitsInKernel() {
+		waits := p.notifies()
+		for range 5 { // who has the lock and waits for the CPU only, gives it back
+			time.Sleep(20 * time.Millisecond)
+			waits = waits && p.notifies()
+		}
+		if waits {
 			return true
 		}
 		require.NoError(p.h.t, p.cmd.Process.Signal(unix.SIGCONT))
@@ -140,13 +144,14 @@ func (p *process) stopInKernel() bool {
 	return false
 }
 
-func (p *process) waitsInKernel() bool {
-	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", p.cmd.Process.Pid))
+// notifies reports whether a thread is telling the kernel of a name's change.
+func (p *process) notifies() bool {
+	stacks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stack", p.cmd.Process.Pid))
 	require.NoError(p.h.t, err)
-	for _, task := range tasks {
-		stat, err := os.ReadFile(task)
+	for _, name := range stacks {
+		stack, err := os.ReadFile(name)
 		require.NoError(p.h.t, err)
-		if _, state, _ := strings.Cut(string(stat), ") "); strings.HasPrefix(state, "D") {
+		if strings.Contains(string(stack), "fuse_reverse_inval_entry") {
 			return true
 		}
 	}

@@ -167,6 +167,14 @@ func (r *Replica) BaseAt(path string) (Base, bool) {
 	return r.Base(id)
 }
 
+// Stands reports whether a file stands at a path.
+func (r *Replica) Stands(path string) bool {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	n, ok := r.tree.at(path)
+	return ok && !n.dir
+}
+
 // Unfetched lists up to max memories whose content was never needed here; max
 // 0 means all.
 func (r *Replica) Unfetched(max int) []Base {
