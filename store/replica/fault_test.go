@@ -276,3 +276,32 @@ func TestR16_AnEndOnAFullDiskKeepsTheJournal(t *testing.T) {
 	require.NoError(t, r.Close())
 	l.check(t, "full")
 }
+
+// What the last pass said of a file does not hide that a write failed since.
+func TestR4_AWriteThatFailedSinceTheLastPassIsSeen(t *testing.T) {
+	full := false
+	w := &world{t: t, clock: newClock(), texts: map[store.SHA]string{}}
+	w.o = Options{Dir: filepath.Join(t.TempDir(), "state"), Store: store.Info{ID: "memstore_test"}, Endpoint: "e", MountPath: "/m", Now: w.clock.now}
+	w.o.Hook = func(op disk.Op) disk.Fault {
+		if full && op.Kind == disk.KindWrite {
+			return disk.Fault{Err: syscall.ENOSPC}
+		}
+		return disk.Fault{}
+	}
+	r, err := Open(w.o)
+	require.NoError(t, err)
+	w.Replica = r
+	(&workload{w: w, p: promises{}}).write("/a", "text of a")
+	ino := w.ino("/a")
+	files := r.Snapshot(nil, nil).Files
+	require.Len(t, files, 1)
+	r.SetState(ino, files[0].Gen, Dirty, "changed a moment ago")
+	full = true
+	_, err = r.Write(context.Background(), ino, []byte(strings.Repeat("x", 90_000)), 0)
+	require.ErrorIs(t, err, syscall.ENOSPC)
+	full = false
+	seen, err := r.Inspect(ino)
+	require.NoError(t, err)
+	require.Equal(t, Held, seen.State)
+	require.NoError(t, r.Remove())
+}

@@ -36,8 +36,9 @@ func (r *Replica) stateOf(n *node) (State, string) {
 		}
 		return Remote, ""
 	}
+	said := n.state != "" && n.stateG == n.gen // by the last pass
 	switch {
-	case n.state != "" && n.stateG == n.gen:
+	case said && (n.state == Held || !n.failed): // it may have failed since
 		return n.state, n.reason
 	case n.failed:
 		if n.content.size >= store.MaxContent && !n.local {
