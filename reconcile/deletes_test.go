@@ -72,7 +72,7 @@ func TestR8_PutBackBeforeTheDeleteIsSent(t *testing.T) {
 		for p, id := range ids {
 			require.Equal(t, id, b.id(p))
 		}
-		require.Equal(t, 1, len(b.texts()))
+		require.Len(t, b.texts(), 1)
 	})
 }
 

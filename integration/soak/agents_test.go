@@ -121,7 +121,11 @@ func (m *mount) gone() bool {
 
 // said reports whether an error is errno, or what a tool says of it.
 func said(err error, errno unix.Errno) bool {
-	return errors.Is(err, errno) || errors.Is(err, workload.ErrTool) && contains(err.Error(), errno.Error())
+	if errors.Is(err, errno) {
+		return true
+	}
+	return errors.Is(err, workload.ErrTool) && (contains(err.Error(), errno.Error()) ||
+		errno == unix.EIO && contains(err.Error(), "I/O error")) // dash's words
 }
 
 // caughtUp settles what a restart did to the worker's directory; false while
