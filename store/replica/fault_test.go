@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -258,11 +259,11 @@ func TestR16_EveryFileOperationMayFail(t *testing.T) {
 // Where the disk is full at the end, the journal stays as long as it is, with
 // all that is in it.
 func TestR16_AnEndOnAFullDiskKeepsTheJournal(t *testing.T) {
-	full := false
+	var full atomic.Bool
 	w := &world{t: t, clock: newClock(), texts: map[store.SHA]string{}}
 	w.o = Options{Dir: filepath.Join(t.TempDir(), "state"), Store: store.Info{ID: "memstore_test"}, Endpoint: "e", MountPath: "/m", Now: w.clock.now}
 	w.o.Hook = func(op disk.Op) disk.Fault {
-		if full && (op.Kind == disk.KindWrite || op.Kind == disk.KindCreate) {
+		if full.Load() && (op.Kind == disk.KindWrite || op.Kind == disk.KindCreate) {
 			return disk.Fault{Err: syscall.ENOSPC}
 		}
 		return disk.Fault{}
@@ -272,18 +273,18 @@ func TestR16_AnEndOnAFullDiskKeepsTheJournal(t *testing.T) {
 	w.Replica = r
 	l := &workload{w: w, p: promises{}}
 	l.write("/a", "text of a")
-	full = true
+	full.Store(true)
 	require.NoError(t, r.Close())
 	l.check(t, "full")
 }
 
 // What the last pass said of a file does not hide that a write failed since.
 func TestR4_AWriteThatFailedSinceTheLastPassIsSeen(t *testing.T) {
-	full := false
+	var full atomic.Bool
 	w := &world{t: t, clock: newClock(), texts: map[store.SHA]string{}}
 	w.o = Options{Dir: filepath.Join(t.TempDir(), "state"), Store: store.Info{ID: "memstore_test"}, Endpoint: "e", MountPath: "/m", Now: w.clock.now}
 	w.o.Hook = func(op disk.Op) disk.Fault {
-		if full && op.Kind == disk.KindWrite {
+		if full.Load() && op.Kind == disk.KindWrite {
 			return disk.Fault{Err: syscall.ENOSPC}
 		}
 		return disk.Fault{}
@@ -296,10 +297,10 @@ func TestR4_AWriteThatFailedSinceTheLastPassIsSeen(t *testing.T) {
 	files := r.Snapshot(nil, nil).Files
 	require.Len(t, files, 1)
 	r.SetState(ino, files[0].Gen, Dirty, "changed a moment ago")
-	full = true
+	full.Store(true)
 	_, err = r.Write(context.Background(), ino, []byte(strings.Repeat("x", 90_000)), 0)
 	require.ErrorIs(t, err, syscall.ENOSPC)
-	full = false
+	full.Store(false)
 	seen, err := r.Inspect(ino)
 	require.NoError(t, err)
 	require.Equal(t, Held, seen.State)
