@@ -137,20 +137,22 @@ func TestR6_FileMovesIntoADirectoryOfItsName(t *testing.T) {
 	})
 }
 
-func TestR6_CrossedRenamesAreTakenApart(t *testing.T) {
-	crossed := func() *world {
-		w := newWorld(t)
-		w.agree("x", "/x", "text x")
-		w.agree("y", "/y", "text y")
-		w.rename("/x", "/t1")
-		w.rename("/y", "/t2")
-		w.rename("/t1", "/y/1")
-		w.rename("/t2", "/x/1")
-		return w
-	}
-	crossed().settledWith([]string{"delete x", "update y to /x/1", "create /y/1 text x"}, nil)
+// crossed is a world in which two files went below each other's old path.
+func crossed(t *testing.T) *world {
+	w := newWorld(t)
+	w.agree("x", "/x", "text x")
+	w.agree("y", "/y", "text y")
+	w.rename("/x", "/t1")
+	w.rename("/y", "/t2")
+	w.rename("/t1", "/y/1")
+	w.rename("/t2", "/x/1")
+	return w
+}
 
-	w := crossed()
+func TestR6_CrossedRenamesAreTakenApart(t *testing.T) {
+	crossed(t).settledWith([]string{"delete x", "update y to /x/1", "create /y/1 text x"}, nil)
+
+	w := crossed(t)
 	w.policy.Deletions = DeletionsDisabled
 	w.run()
 	require.Empty(t, w.sent, "without deletes there is no way; all wait")
@@ -160,13 +162,7 @@ func TestR6_CrossedRenamesAreTakenApart(t *testing.T) {
 }
 
 func TestR6_CrossedRenamesWhileTheStoreChanged(t *testing.T) {
-	w := newWorld(t)
-	w.agree("x", "/x", "text x")
-	w.agree("y", "/y", "text y")
-	w.rename("/x", "/t1")
-	w.rename("/y", "/t2")
-	w.rename("/t1", "/y/1")
-	w.rename("/t2", "/x/1")
+	w := crossed(t)
 	w.putRemote("x", "/x", "theirs")
 	w.run()
 	w.requireSettled()
@@ -181,13 +177,7 @@ func TestR6_CrossedRenamesWhileTheStoreChanged(t *testing.T) {
 // Where the store has another text for each of them, none can be made anew: the
 // renames are undone.
 func TestR7_CrossedRenamesWhileAllChangedInTheStore(t *testing.T) {
-	w := newWorld(t)
-	w.agree("x", "/x", "text x")
-	w.agree("y", "/y", "text y")
-	w.rename("/x", "/t1")
-	w.rename("/y", "/t2")
-	w.rename("/t1", "/y/1")
-	w.rename("/t2", "/x/1")
+	w := crossed(t)
 	w.putRemote("x", "/x", "theirs x")
 	w.putRemote("y", "/y", "theirs y")
 	w.run()

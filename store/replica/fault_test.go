@@ -256,10 +256,10 @@ func TestR16_EveryFileOperationMayFail(t *testing.T) {
 	}
 }
 
-// Where the disk is full at the end, the journal stays as long as it is, with
-// all that is in it.
-func TestR16_AnEndOnAFullDiskKeepsTheJournal(t *testing.T) {
-	var full atomic.Bool
+// onFillableDisk is a replica whose disk can be full: nothing can be made or written
+// then.
+func onFillableDisk(t *testing.T) (l *workload, full *atomic.Bool) {
+	full = new(atomic.Bool)
 	w := &world{t: t, clock: newClock(), texts: map[store.SHA]string{}}
 	w.o = Options{Dir: filepath.Join(t.TempDir(), "state"), Store: store.Info{ID: "memstore_test"}, Endpoint: "e", MountPath: "/m", Now: w.clock.now}
 	w.o.Hook = func(op disk.Op) disk.Fault {
@@ -271,34 +271,29 @@ func TestR16_AnEndOnAFullDiskKeepsTheJournal(t *testing.T) {
 	r, err := Open(w.o)
 	require.NoError(t, err)
 	w.Replica = r
-	l := &workload{w: w, p: promises{}}
+	return &workload{w: w, p: promises{}}, full
+}
+
+// Where the disk is full at the end, the journal stays as long as it is, with
+// all that is in it.
+func TestR16_AnEndOnAFullDiskKeepsTheJournal(t *testing.T) {
+	l, full := onFillableDisk(t)
 	l.write("/a", "text of a")
 	full.Store(true)
-	require.NoError(t, r.Close())
+	require.NoError(t, l.w.Close())
 	l.check(t, "full")
 }
 
 // What the last pass said of a file does not hide that a write failed since.
 func TestR4_AWriteThatFailedSinceTheLastPassIsSeen(t *testing.T) {
-	var full atomic.Bool
-	w := &world{t: t, clock: newClock(), texts: map[store.SHA]string{}}
-	w.o = Options{Dir: filepath.Join(t.TempDir(), "state"), Store: store.Info{ID: "memstore_test"}, Endpoint: "e", MountPath: "/m", Now: w.clock.now}
-	w.o.Hook = func(op disk.Op) disk.Fault {
-		if full.Load() && op.Kind == disk.KindWrite {
-			return disk.Fault{Err: syscall.ENOSPC}
-		}
-		return disk.Fault{}
-	}
-	r, err := Open(w.o)
-	require.NoError(t, err)
-	w.Replica = r
-	(&workload{w: w, p: promises{}}).write("/a", "text of a")
-	ino := w.ino("/a")
+	l, full := onFillableDisk(t)
+	l.write("/a", "text of a")
+	r, ino := l.w.Replica, l.w.ino("/a")
 	files := r.Snapshot(nil, nil).Files
 	require.Len(t, files, 1)
 	r.SetState(ino, files[0].Gen, Dirty, "changed a moment ago")
 	full.Store(true)
-	_, err = r.Write(context.Background(), ino, []byte(strings.Repeat("x", 90_000)), 0)
+	_, err := r.Write(context.Background(), ino, []byte(strings.Repeat("x", 90_000)), 0)
 	require.ErrorIs(t, err, syscall.ENOSPC)
 	full.Store(false)
 	seen, err := r.Inspect(ino)
