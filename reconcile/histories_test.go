@@ -3,6 +3,7 @@ package reconcile
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -170,22 +171,18 @@ func (h *hist) parent(p string) (replica.Ino, bool) {
 	return h.dirOf(p), true
 }
 
+// remote is one change by somebody else, under one lock: beside it a pass may
+// be deleting the very memory that was picked.
 func (h *hist) remote() {
 	h.mu.Lock()
-	ids := make([]string, 0, len(h.memories))
-	for id := range h.memories {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	h.mu.Unlock()
+	defer h.mu.Unlock()
+	ids := slices.Sorted(maps.Keys(h.memories))
 	h.n++
 	text, p := fmt.Sprintf("text %d of theirs", h.n), h.name()
 	id := ""
 	if len(ids) > 0 {
 		id = ids[h.r.IntN(len(ids))]
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	m := h.memories[id]
 	switch h.r.IntN(4) {
 	case 0:
