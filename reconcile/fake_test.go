@@ -25,6 +25,7 @@ type fake struct {
 	page     int           // items a page; 0 is the API's
 	max      int           // memories it takes; 0 is no limit
 	archived bool
+	lacks    string // a path that listings leave out
 	calls    []string
 	// before may fail a request, after lose its answer; call is "op argument".
 	before, after func(call string) error
@@ -100,7 +101,7 @@ func (f *fake) List(ctx context.Context, q store.ListQuery) (store.ListPage, err
 		prefixes := map[string]bool{}
 		for _, m := range f.memories {
 			rest, under := strings.CutPrefix(m.Path, "/"+strings.TrimPrefix(q.Prefix, "/"))
-			if !under {
+			if !under || m.Path == f.lacks {
 				continue
 			}
 			if at := strings.IndexByte(rest, '/'); q.Children && at >= 0 {

@@ -11,10 +11,11 @@ import (
 )
 
 // Mappable reports whether a memory of the store can be shown as a file: its
-// path is legal, every name fits a filesystem, and it is not the marker's (R12,
-// R13).
+// path is legal, every name fits a filesystem, and it is neither the marker's nor
+// under it (R12, R13).
 func Mappable(path string) bool {
-	if store.CheckPath(path) != nil || path == "/"+store.MarkerName {
+	const marker = "/" + store.MarkerName
+	if store.CheckPath(path) != nil || path == marker || strings.HasPrefix(path, marker+"/") {
 		return false
 	}
 	for name := range strings.SplitSeq(path[1:], "/") {
@@ -52,16 +53,16 @@ func (p *planner) load() {
 	}
 }
 
-// loadPath adds the local-only files that stand at, above or below a path that
-// the store holds: they cannot stay there (R17). A file of a memory that is
-// not in the snapshot is where it belongs.
+// loadPath adds the files without a memory that stand at, above or below a path
+// that the store holds, the local-only ones too: they cannot stay there (R17). A
+// file of a memory that is not in the snapshot is where it belongs.
 func (p *planner) loadPath(at replica.PathState, own func(*replica.File) *replica.File) {
 	files := at.Below
 	if at.File != nil {
 		files = append(slices.Clone(files), *at.File)
 	}
 	for i := range files {
-		if f := &files[i]; f.MemoryID == "" || p.memories[f.MemoryID] != nil {
+		if f := &files[i]; f.Scratch || f.MemoryID == "" || p.memories[f.MemoryID] != nil {
 			own(f)
 		}
 	}

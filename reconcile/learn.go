@@ -127,7 +127,7 @@ func (l *learner) learn(ctx context.Context, inFlight map[string]bool) error {
 
 // list learns from a full listing.
 func (l *learner) list(ctx context.Context, inFlight map[string]bool, list func(context.Context, store.Reader) (listing, error)) error {
-	cursor, seen, err := l.newest(ctx, inFlight)
+	from, err := l.newest(ctx, inFlight)
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (l *learner) list(ctx context.Context, inFlight map[string]bool, list func(
 		}
 	}
 	var missing []string
-	for _, id := range l.known() {
+	for id := range l.expected(from) {
 		if _, listed := all[id]; !listed && !inFlight[id] {
 			missing = append(missing, id)
 		}
@@ -161,27 +161,42 @@ func (l *learner) list(ctx context.Context, inFlight map[string]bool, list func(
 	defer l.mu.Unlock()
 	l.fresh = true
 	// What does not add up now, changed while it was listed: list again.
-	l.cursor, l.before, l.refused, l.listed, l.doubt = cursor, cursor, seen == nil, l.now(), !sound
-	maps.Copy(l.seen, seen)
+	l.cursor, l.before, l.refused, l.listed, l.doubt = from.cursor, from.cursor, from.seen == nil, l.now(), !sound
+	maps.Copy(l.seen, from.seen)
 	return nil
 }
 
-// known are the memories that the store had: of base or of the view.
-func (l *learner) known() []string {
-	ids := l.view.IDs()
-	for b := range l.bases() {
-		if _, viewed := l.view.Get(b.ID); !viewed {
-			ids = append(ids, b.ID)
+// expected are the memories that a listing should have: those of base, of the
+// view and of the newest versions.
+func (l *learner) expected(from start) map[string]bool {
+	ids := map[string]bool{}
+	for id, lives := range from.live {
+		if lives {
+			ids[id] = true
 		}
+	}
+	for _, id := range l.view.IDs() {
+		ids[id] = true
+	}
+	for b := range l.bases() {
+		ids[b.ID] = true
 	}
 	return ids
 }
 
-// newest finds, before a listing, from when the next versions query goes on:
-// the time of the newest version, or of the store's creation where there is
-// none. The newest versions are seen: the listing will have what they made. seen
-// is nil where versions are refused.
-func (l *learner) newest(ctx context.Context, inFlight map[string]bool) (cursor time.Time, seen map[string]time.Time, err error) {
+// start is what is known before a listing: from when the next versions query
+// goes on, the newest versions, nil where versions are refused, and the memories
+// that these leave in the store.
+type start struct {
+	cursor time.Time
+	seen   map[string]time.Time
+	live   map[string]bool
+}
+
+// newest finds from when the next versions query goes on: the time of the newest
+// version, or of the store's creation where there is none. The newest versions
+// are seen: the listing will have what they made.
+func (l *learner) newest(ctx context.Context, inFlight map[string]bool) (start, error) {
 	l.mu.Lock()
 	skip := l.refused && l.now().Sub(l.asked) < listEvery
 	if !skip {
@@ -189,32 +204,35 @@ func (l *learner) newest(ctx context.Context, inFlight map[string]bool) (cursor 
 	}
 	l.mu.Unlock()
 	if skip {
-		return time.Time{}, nil, nil
+		return start{}, nil
 	}
 	page, err := patient{l.reader}.Versions(ctx, store.VersionQuery{})
 	switch {
 	case errors.Is(err, store.ErrUnauthorized), errors.Is(err, store.ErrNotFound):
-		return time.Time{}, nil, nil
+		return start{}, nil
 	case err != nil:
-		return time.Time{}, nil, err
+		return start{}, err
 	}
-	seen = map[string]time.Time{}
+	s := start{seen: map[string]time.Time{}, live: map[string]bool{}}
 	for _, v := range page.Versions {
 		if !inFlight[v.MemoryID] {
-			seen[v.ID] = v.CreatedAt
+			s.seen[v.ID] = v.CreatedAt
 		}
-		if v.CreatedAt.After(cursor) {
-			cursor = v.CreatedAt
+		if _, newer := s.live[v.MemoryID]; !newer {
+			s.live[v.MemoryID] = v.Operation != store.Deleted
+		}
+		if v.CreatedAt.After(s.cursor) {
+			s.cursor = v.CreatedAt
 		}
 	}
 	if len(page.Versions) == 0 {
 		info, err := patient{l.reader}.Info(ctx)
 		if err != nil {
-			return time.Time{}, nil, err
+			return start{}, err
 		}
-		cursor = info.CreatedAt
+		s.cursor = info.CreatedAt
 	}
-	return cursor, seen, nil
+	return s, nil
 }
 
 // confirm asks for memories one by one: those that exist are returned, those

@@ -157,6 +157,9 @@ func (p *passing) rounds(ctx context.Context) error {
 
 // carryOut does what the plan says.
 func (p *passing) carryOut(ctx context.Context) error {
+	if p.plan.Doubt {
+		p.learner.distrust()
+	}
 	for _, s := range p.plan.Settle {
 		settle := func() error { return p.replica.Settle(s.Seq, s.Apply) }
 		if s.Apply == nil {

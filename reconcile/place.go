@@ -6,6 +6,16 @@ import (
 	"memfs/store/replica"
 )
 
+// keepScratch leaves what is local only where it stands, unless something of
+// the store takes its place (R17).
+func (p *planner) keepScratch() {
+	for _, u := range p.units {
+		if u.step == create && u.local.Scratch {
+			u.step, u.hold = settled, free
+		}
+	}
+}
+
 // limitCreates holds the creates that the store has no room for (R11). They are
 // taken in the order of the last writes.
 func (p *planner) limitCreates() {

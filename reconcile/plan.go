@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"slices"
 	"time"
 
 	"memfs/store"
@@ -93,6 +94,9 @@ type Result struct {
 	Emptied []replica.File
 	// Wake is when the first of what rests is due; zero if nothing rests.
 	Wake time.Time
+	// Doubt: the outcome of a send is not known and nothing planned will tell
+	// it, so the whole store is to be listed (R5).
+	Doubt bool
 	// Again asks for another plan as soon as this one is carried out.
 	Again bool
 	// MarkerBad: the marker is missing or altered, so nothing was planned (R13).
@@ -180,6 +184,7 @@ func Plan(in Input) Result {
 	p.judgeDeletes()
 	p.splitRefused()
 	p.resolveOverlaps()
+	p.keepScratch()
 	p.limitCreates()
 	p.strays()
 	p.emit()
@@ -244,6 +249,7 @@ func (p *planner) emit() {
 		p.res.Again = p.res.Again || u.more()
 	}
 	p.res.Sends = p.sends()
+	p.res.Doubt = slices.ContainsFunc(p.in.Local.Sends, p.lost)
 }
 
 func (p *planner) emitHeld(u *unit) {

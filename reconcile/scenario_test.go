@@ -366,7 +366,7 @@ func TestR11_ArchivedStoreStillTakesDeletes(t *testing.T) {
 func TestR12_UnmappablePathsAreLeftAlone(t *testing.T) {
 	long := "/d/" + string(make([]byte, 0, 300)) + fmt.Sprintf("%0300d", 1)
 	w := newWorld(t)
-	for i, p := range []string{long, "/a\u200bb", "/" + store.MarkerName} {
+	for i, p := range []string{long, "/a\u200bb", "/" + store.MarkerName, "/" + store.MarkerName + "/x"} {
 		require.False(t, Mappable(p))
 		w.putRemote(fmt.Sprintf("u%d", i), p, "unseen")
 	}

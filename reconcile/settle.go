@@ -1,6 +1,8 @@
 package reconcile
 
 import (
+	"slices"
+
 	"memfs/store"
 	"memfs/store/replica"
 )
@@ -58,6 +60,20 @@ func (p *planner) outcome(s replica.Send, m *replica.Memory) *replica.Apply {
 	}
 	base := agreed(m.Base, *remote, content, path)
 	return &replica.Apply{ID: s.ID, Base: &base, Ino: s.Ino}
+}
+
+// lost reports whether the outcome of a send was looked for now for the first
+// time and not found, and nothing is sent that would meet it: its file went, or
+// is again as before. The versions need not show what it made: the store's clock
+// may have been set back meanwhile.
+func (p *planner) lost(s replica.Send) bool {
+	if !s.Missed.IsZero() || p.in.Policy.InFlight[s.Seq] {
+		return false
+	}
+	open := slices.ContainsFunc(p.res.Settle, func(x Settlement) bool { return x.Seq == s.Seq && x.Apply == nil })
+	return open && !slices.ContainsFunc(p.res.Sends, func(a Action) bool {
+		return a.ID == s.ID && (s.Op != replica.OpCreate || a.Path == s.Path)
+	})
 }
 
 // agreed is the base after an update that left the memory as remote. What the

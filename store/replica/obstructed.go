@@ -72,9 +72,7 @@ func (t *tree) placeable(path string, freed map[*node]int, placed map[string]int
 	}
 	empty := true
 	n.files(func(f *node) {
-		if freed[f] == 0 && t.eligible(f) {
-			empty = false
-		}
+		empty = empty && freed[f] > 0
 	})
 	return empty
 }

@@ -60,12 +60,18 @@ func (r *Replica) Snapshot(ids, paths []string) Snapshot {
 	for _, path := range paths {
 		s.Paths[path] = r.pathState(path)
 	}
+	for _, m := range s.Memories {
+		if m.At == nil { // it may have to come back
+			s.Paths[m.Base.Path] = r.pathState(m.Base.Path)
+		}
+	}
 	for _, n := range t.strays {
 		s.Strays = append(s.Strays, Stray{Ino: n.ino, Gen: n.gen, MemoryID: n.replacedID, Path: n.replacedPath,
 			SHA: n.content.hash(), Written: when(n.written)})
 	}
 	slices.SortFunc(s.Strays, func(a, b Stray) int { return cmp.Compare(a.Ino, b.Ino) })
 	for _, send := range t.sends {
+		send.Missed = r.awaited.missed[send.Seq]
 		s.Sends = append(s.Sends, send)
 	}
 	slices.SortFunc(s.Sends, func(a, b Send) int { return cmp.Compare(a.Seq, b.Seq) })
@@ -200,7 +206,7 @@ func (r *Replica) memory(b *agreed) Memory {
 func (r *Replica) describe(n *node) *File {
 	return &File{Ino: n.ino, Gen: n.gen, Path: n.path(), SHA: n.content.hash(), Size: n.content.size, MemoryID: n.memory,
 		Written: when(n.written), Moved: when(n.moved), DirtySince: when(n.since), Emptied: n.emptied && n.content.size == 0,
-		Failed: n.failed || n.damaged, Fetched: r.here(n.content)}
+		Failed: n.failed || n.damaged, Scratch: r.tree.isScratch(n), Fetched: r.here(n.content)}
 }
 
 // here reports whether a content can be read without the store.
@@ -217,17 +223,13 @@ func (r *Replica) pathState(path string) PathState {
 		if !ok {
 			s.Kind = BelowFile
 		}
-		if t.eligible(n) {
+		if !t.isMarker(n) {
 			s.File = r.describe(n)
 		}
 		return s
 	}
 	s := PathState{Kind: IsDir}
-	n.files(func(f *node) {
-		if t.eligible(f) {
-			s.Below = append(s.Below, *r.describe(f))
-		}
-	})
+	n.files(func(f *node) { s.Below = append(s.Below, *r.describe(f)) })
 	return s
 }
 

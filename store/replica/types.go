@@ -75,8 +75,8 @@ func BaseOf(m store.Memory) Base {
 		CreatedAt: m.CreatedAt, UpdatedAt: m.UpdatedAt}
 }
 
-// File is a live local file that may become a memory: not scratch and not the
-// marker. It is a copy; Gen says which state of the file it is a copy of.
+// File is a live local file that is not the marker. It is a copy; Gen says which
+// state of the file it is a copy of.
 type File struct {
 	Ino Ino
 	// Gen moves with every change of content, name or place.
@@ -89,6 +89,9 @@ type File struct {
 	// MemoryID is the memory whose id the file carries: the one it was last
 	// agreed to be, wherever it was moved since. "" for a file made here.
 	MemoryID string
+	// Scratch: local only (R17), so it never becomes a memory. It is described
+	// where it stands in a memory's way.
+	Scratch bool
 	// Fetched is false while the content was never needed on this host.
 	Fetched bool
 	// Written is when the content last changed here, Moved when the name or
@@ -129,12 +132,12 @@ type PathKind int
 const (
 	// Free: nothing there, and every ancestor is a directory or free.
 	Free PathKind = iota
-	// IsFile: a file; PathState.File describes it unless it is scratch.
+	// IsFile: a file; PathState.File describes it unless it is the marker.
 	IsFile
 	// IsDir: a directory; PathState.Below lists the files under it.
 	IsDir
 	// BelowFile: an ancestor is a file; PathState.File describes that file
-	// unless it is scratch.
+	// unless it is the marker.
 	BelowFile
 )
 
@@ -142,7 +145,7 @@ const (
 type PathState struct {
 	Kind PathKind
 	File *File
-	// Below are the files (no scratch) under a directory.
+	// Below are the files under a directory, scratch too.
 	Below []File
 }
 
@@ -158,7 +161,8 @@ type Snapshot struct {
 	// Files are the changed files that stand at no base path, in the order
 	// of their last change.
 	Files []File
-	// Paths answers for each path that was asked about.
+	// Paths answers for each path that was asked about, and for the base paths
+	// of Memories where no file stands.
 	Paths map[string]PathState
 	// Strays are texts written to inodes that a remote change had replaced.
 	Strays []Stray
@@ -206,6 +210,9 @@ type Send struct {
 	// Ino is the file that was sent; 0 for a delete.
 	Ino Ino
 	At  time.Time
+	// Missed is when the store was first seen without what it makes; zero if it
+	// was not looked at since. It is not kept with the send.
+	Missed time.Time
 	// Counted has BeginSend count a delete as one of many (Snapshot.Counted);
 	// it is not kept with the send.
 	Counted bool

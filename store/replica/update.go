@@ -142,23 +142,15 @@ func (u *update) dirAt(path string) Ino {
 	return ino
 }
 
-// clear removes a directory whose memories are all gone or going, with the
-// scratch files that are left in it.
+// clear removes a directory whose files are all going, with the directories
+// that are left in it.
 func (u *update) clear(dir *node) {
 	for _, n := range dir.entries {
 		if _, gone := u.freed[n]; gone {
 			continue
 		}
-		if n.dir {
-			u.clear(n)
-			continue
-		}
-		u.unlink(n)
+		u.clear(n)
 	}
-	u.unlink(dir)
-}
-
-func (u *update) unlink(n *node) {
-	u.records = append(u.records, record{kind: recUnlink, parent: uint64(n.parent.ino), name: n.name, time: u.now})
-	u.changes = append(u.changes, Change{Parent: n.parent.ino, Name: n.name, Old: n.ino})
+	u.records = append(u.records, record{kind: recUnlink, parent: uint64(dir.parent.ino), name: dir.name, time: u.now})
+	u.changes = append(u.changes, Change{Parent: dir.parent.ino, Name: dir.name, Old: dir.ino})
 }
