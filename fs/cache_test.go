@@ -225,3 +225,40 @@ func TestR12_AChangeByTheOtherFormIsSeenAtOnce(t *testing.T) {
 		require.Equal(t, "four", m.read(other))
 	}
 }
+
+// TestR2_AStaleNameIsLookedUpBeforeItMoves: where the kernel was not told yet
+// that a name is another file's, and is to move or remove that name, it has to
+// look again. Otherwise it would move its old file in its cache and memfs the new
+// one, and everything written afterwards would go to a file that was replaced.
+func TestR2_AStaleNameIsLookedUpBeforeItMoves(t *testing.T) {
+	m := newMount(t, map[string]string{"/a": "old a", "/b": "old b", "/c": "old c", "/d/f": "old d/f", "/m": "m"})
+	for _, name := range []string{"a", "b", "c", "d/f", "m"} {
+		m.read(name)
+	}
+	m.write("mine", "mine")
+	m.do(order{Do: "abandon"})
+	for _, path := range []string{"/a", "/b", "/c", "/d/f"} {
+		m.put(path, "new "+path[1:])
+	}
+	m.do(order{Do: "move", Path: "/m", To: "/n"})
+	require.Equal(t, "old a", m.read("a"), "the kernel was told")
+
+	require.NoError(t, os.Rename(m.at("a"), m.at("z")))
+	assert.Equal(t, "new a", m.read("z"))
+	assert.False(t, exists(m.at("a")))
+
+	require.NoError(t, os.Remove(m.at("b")))
+	assert.False(t, exists(m.at("b")))
+
+	require.NoError(t, os.Rename(m.at("mine"), m.at("c")), "over a text that nobody has seen")
+	assert.Equal(t, "mine", m.read("c"))
+
+	require.NoError(t, os.Rename(m.at("d"), m.at("e")), "a directory is the same one")
+	require.NoError(t, os.Rename(m.at("e/f"), m.at("f")))
+	assert.Equal(t, "new d/f", m.read("f"))
+
+	require.ErrorIs(t, os.Rename(m.at("m"), m.at("o")), unix.ENOENT)
+	require.NoError(t, os.Rename(m.at("n"), m.at("o")))
+	assert.Equal(t, "m", m.read("o"))
+	assert.Equal(t, []string{"c", "e", "f", "o", "z"}, m.list("."))
+}

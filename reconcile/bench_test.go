@@ -164,12 +164,21 @@ func (b *bench) read(p string) string {
 
 func (b *bench) rm(p string) {
 	b.Helper()
+	b.see(p)
 	require.NoError(b, b.rep.Unlink(b.dirOf(p), path.Base(p)))
 }
 
 func (b *bench) mv(from, to string) {
 	b.Helper()
+	b.see(from, to)
 	require.NoError(b, b.rep.Rename(b.dirOf(from), path.Base(from), b.dirOf(to), path.Base(to), false))
+}
+
+// see looks names up, as a kernel does before it changes them.
+func (b *bench) see(paths ...string) {
+	for _, p := range paths {
+		_, _ = b.lookup(p) // it need not be there
+	}
 }
 
 // tree is the mount, path to text, without the marker.

@@ -88,6 +88,7 @@ func (t *tree) applyTo(n *node, r *record) error {
 			return fmt.Errorf("%w: inode %d has no place", errGarbled, n.ino)
 		}
 		t.place(dir, n, r.name)
+		n.unseen = true
 		n.ctime = int64(r.time)
 		dir.touch(n.ctime)
 		t.dirtyFiles[n.ino] = struct{}{}
@@ -143,6 +144,7 @@ func (t *tree) applyNode(r *record) error {
 			return fmt.Errorf("%w: inode %d has no place", errGarbled, n.ino)
 		}
 		t.place(dir, n, r.name)
+		n.unseen = true
 		dir.touch(n.ctime)
 		if n.made && !n.dir {
 			n.written = n.ctime

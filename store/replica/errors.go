@@ -14,7 +14,8 @@ var (
 	ErrIsDir = errors.New("is a directory")
 	// ErrNotEmpty: the directory has entries.
 	ErrNotEmpty = errors.New("directory not empty")
-	// ErrStale: the inode number is not known (any more).
+	// ErrStale: the inode number is not known (any more), or the name belongs
+	// to another inode than the kernel has seen there.
 	ErrStale = errors.New("stale inode")
 	// ErrInvalid: the arguments make no sense, such as a directory renamed
 	// into itself.

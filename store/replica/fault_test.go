@@ -107,6 +107,7 @@ func (l *workload) write(path, text string) {
 
 func (l *workload) remove(path string) {
 	l.p.attempt(path, absent)
+	l.w.see(Root, path[1:])
 	if err := l.w.Unlink(Root, path[1:]); err == nil {
 		l.p.done(path, absent)
 	}
@@ -116,6 +117,8 @@ func (l *workload) rename(from, to string) {
 	texts := slices.Clone(l.p[from])
 	l.p.attempt(from, absent)
 	l.p.attempt(to, append(texts, absent)...)
+	l.w.see(Root, from[1:])
+	l.w.see(Root, to[1:])
 	if err := l.w.Rename(Root, from[1:], Root, to[1:], false); err == nil {
 		l.p.done(from, absent)
 		l.p[to] = texts

@@ -20,6 +20,7 @@ func (r *Replica) Lookup(parent Ino, name string) (Attr, error) {
 		return Attr{}, ErrNotExist
 	}
 	n.refs++
+	n.unseen = false
 	return n.attr(), nil
 }
 
@@ -31,6 +32,7 @@ func (r *Replica) Ref(ino Ino) (Attr, bool) {
 	if n == nil {
 		return Attr{}, false
 	}
+	n.unseen = n.unseen && n.refs > 0 // else the kernel knows it by this name
 	n.refs++
 	return n.attr(), true
 }
@@ -126,11 +128,15 @@ func (r *Replica) make(parent Ino, name string, flags uint64, mode, uid, gid uin
 	}
 	n := r.tree.nodes[ino]
 	n.refs++
+	n.unseen = false
 	return n.attr(), nil
 }
 
 // Unlink removes a file's name. The file stays readable and writable for those
-// who have it open.
+// who have it open. A name that a remote change gave to another file, and that
+// was not looked up since, is not the one that the kernel means: ErrStale, upon
+// which it looks the name up and tries again. The same is true for Rmdir and, of
+// both names, for Rename.
 func (r *Replica) Unlink(parent Ino, name string) error {
 	return r.remove(parent, name, false)
 }
@@ -152,6 +158,8 @@ func (r *Replica) remove(parent Ino, name string, wantDir bool) error {
 	switch {
 	case n == nil:
 		return ErrNotExist
+	case n.unseen:
+		return ErrStale
 	case wantDir && !n.dir:
 		return ErrNotDir
 	case !wantDir && n.dir:
@@ -185,6 +193,9 @@ func (r *Replica) Rename(parent Ino, name string, newParent Ino, newName string,
 		return err
 	}
 	target := to.children[newName]
+	if n.unseen || target != nil && target.unseen {
+		return ErrStale
+	}
 	if target == n && !noReplace {
 		return nil
 	}

@@ -46,6 +46,7 @@ type node struct {
 	replacedPath string
 
 	refs   uint64 // how often the kernel knows it
+	unseen bool   // put at its name by a remote change, and not looked up since
 	state  State  // what reconcile said of generation stateG
 	stateG uint64
 	reason string

@@ -132,6 +132,13 @@ var alphabet = []string{"a", "b", "c~", ".git"}
 
 func (m *mover) name() string { return rapid.SampledFrom(alphabet).Draw(m.rt, "name") }
 
+// seen is a name in a directory that the kernel has looked up.
+func (m *mover) seen() (Ino, string) {
+	dir, name := m.dir(), m.name()
+	m.w.see(dir, name)
+	return dir, name
+}
+
 func (m *mover) dir() Ino {
 	dirs := []Ino{Root}
 	m.w.mu.RLock()
@@ -188,11 +195,13 @@ func (m *mover) step() {
 			require.NoError(w.t, err)
 		}
 	case 6:
-		_ = w.Unlink(m.dir(), m.name())
+		_ = w.Unlink(m.seen())
 	case 7:
-		_ = w.Rmdir(m.dir(), m.name())
+		_ = w.Rmdir(m.seen())
 	case 8, 9:
-		_ = w.Rename(m.dir(), m.name(), m.dir(), m.name(), rapid.Bool().Draw(m.rt, "noreplace"))
+		from, name := m.seen()
+		to, newName := m.seen()
+		_ = w.Rename(from, name, to, newName, rapid.Bool().Draw(m.rt, "noreplace"))
 	case 10:
 		m.remote()
 	case 11:

@@ -147,6 +147,7 @@ func (w *world) readIno(ino Ino) string {
 func (w *world) rm(path string) {
 	w.t.Helper()
 	dir, name := w.walk(path)
+	w.see(dir, name)
 	require.NoError(w.t, w.Unlink(dir, name))
 }
 
@@ -154,7 +155,16 @@ func (w *world) mv(from, to string) {
 	w.t.Helper()
 	d1, n1 := w.walk(from)
 	d2, n2 := w.walk(to)
+	w.see(d1, n1)
+	w.see(d2, n2)
 	require.NoError(w.t, w.Rename(d1, n1, d2, n2, false))
+}
+
+// see looks a name up, as a kernel does before it changes it.
+func (w *world) see(dir Ino, name string) {
+	if a, err := w.Lookup(dir, name); err == nil {
+		w.Forget(a.Ino, 1)
+	}
 }
 
 func (w *world) names(dir Ino) []string {
