@@ -35,6 +35,7 @@ var errnos = []struct {
 	{replica.ErrNameIllegal, syscall.EINVAL},
 	{replica.ErrFileTooLarge, syscall.EFBIG},
 	{replica.ErrFull, syscall.ENOSPC},
+	{replica.ErrTooMany, syscall.ENOSPC},
 	{replica.ErrScratchFull, syscall.ENOSPC},
 	{replica.ErrNoSpace, syscall.ENOSPC},
 	{replica.ErrBroken, syscall.EIO},

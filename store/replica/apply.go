@@ -153,6 +153,9 @@ func (t *tree) applyNode(r *record) error {
 		}
 	}
 	t.nodes[n.ino] = n
+	if n.made {
+		t.made++
+	}
 	t.nextIno = max(t.nextIno, n.ino+1)
 	return nil
 }
@@ -196,6 +199,9 @@ func (t *tree) reap(n *node) {
 	if _, waited := t.strays[n.ino]; !t.replaying && !n.linked() && n.refs == 0 && !waited && t.nodes[n.ino] != nil {
 		t.hold(n, -1)
 		delete(t.nodes, n.ino)
+		if n.made {
+			t.made--
+		}
 		delete(t.dirtyFiles, n.ino)
 	}
 }

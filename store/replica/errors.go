@@ -29,6 +29,9 @@ var (
 	ErrFileTooLarge = errors.New("file too large for a memory")
 	// ErrFull: the store has as many memories as it may (R11).
 	ErrFull = errors.New("the store is full")
+	// ErrTooMany: there are as many files and directories made here as there
+	// may be, local-only ones and those without a name included.
+	ErrTooMany = errors.New("too many files and directories")
 	// ErrScratchFull: local-only files take all the room they may (R17).
 	ErrScratchFull = errors.New("no room for local-only files")
 	// ErrNoSpace: the disk under the state directory is full.

@@ -117,6 +117,9 @@ func (r *Replica) make(parent Ino, name string, flags uint64, mode, uid, gid uin
 	if isFile && r.tree.memories >= r.o.MaxMemories+spareMemories && !r.scratchAt(dir, name) {
 		return Attr{}, ErrFull
 	}
+	if r.tree.made >= r.o.MaxMemories+spareMemories+maxOthers {
+		return Attr{}, ErrTooMany
+	}
 	now := r.now()
 	ino := r.tree.nextIno
 	err = r.commit(!isFile, record{

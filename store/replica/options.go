@@ -60,6 +60,10 @@ const (
 	// spareMemories more than the cap are let in unsent, so that saves by
 	// rename work in a full store (R11).
 	spareMemories = 64
+	// maxOthers more things than the cap may be made here: directories,
+	// local-only files, and files without a name that somebody has open. What
+	// each takes in memory is bounded by this.
+	maxOthers = 10_000
 )
 
 func (o *Options) fill() {

@@ -2,6 +2,7 @@ package replica
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -54,4 +55,37 @@ func TestR17_OpenFilesWithoutANameCount(t *testing.T) {
 	room(3)
 	w.kill()
 	room(3)
+}
+
+// Directories, empty local-only files and removed files that are held open take
+// memory too, and no program may take all of it.
+func TestWhatIsMadeHereIsBounded(t *testing.T) {
+	w := newWorld(t, func(o *Options) { o.MaxMemories = 10 })
+	const most = 10 + spareMemories + maxOthers
+	var held []Ino
+	for i := range most {
+		name := fmt.Sprint("d", i)
+		switch i % 3 {
+		case 0:
+			_, err := w.Mkdir(Root, name, 0o700, 0, 0)
+			require.NoError(t, err)
+		case 1:
+			_, err := w.Create(Root, name+"~", 0o600, 0, 0)
+			require.NoError(t, err)
+		case 2:
+			a, err := w.Create(Root, name, 0o600, 0, 0)
+			require.NoError(t, err)
+			require.NoError(t, w.Unlink(Root, name))
+			held = append(held, a.Ino)
+		}
+	}
+	_, err := w.Mkdir(Root, "more", 0o700, 0, 0)
+	require.ErrorIs(t, err, ErrTooMany)
+	_, err = w.Create(Root, "more~", 0o600, 0, 0)
+	require.ErrorIs(t, err, ErrTooMany)
+	w.Forget(held[0], 1)
+	_, err = w.Create(Root, "more", 0o600, 0, 0)
+	require.NoError(t, err)
+	w.kill()
+	require.Equal(t, most-len(held)+1, w.tree.made, "nobody has anything open any more")
 }

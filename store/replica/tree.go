@@ -29,6 +29,7 @@ type tree struct {
 	strays        map[Ino]*node
 	dirtyMemories map[string]struct{}
 
+	made         int   // nodes made here, with or without a name
 	memories     int   // linked files that are not scratch by name
 	scratchBytes int64 // in files that are
 	heldBytes    int64 // in files that were, and have no name any more
