@@ -10,7 +10,7 @@ VERSION       ?= $(shell git describe --tags --always --dirty 2>/dev/null || ech
 CASES ?= ../shared/cases
 
 .DEFAULT_GOAL := help
-.PHONY: help build test demo bench crash soak fuzz lint notice ci ci-long conformance clean
+.PHONY: help build test demo bench crash soak fuzz lint notice ci ci-quick conformance clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,9 +41,7 @@ FUZZTIME  ?= 30s
 FUZZ      ?= Fuzz[A-Za-z]+
 FUZZFLAGS ?=
 fuzz: ## every fuzz target for FUZZTIME (30s) each; FUZZ is a pattern of their names
-	@set -e; git grep -oE '^func Fuzz[A-Za-z]+' -- '*_test.go' | sed 's/:func / /' | grep -E ' ($(FUZZ))$$' | while read -r file target; do \
-	  $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $(FUZZFLAGS) "./$$(dirname "$$file")" </dev/null; \
-	done
+	@GO="$(GO)" .ci/fuzz '$(FUZZ)' $(FUZZTIME) $(FUZZFLAGS)
 
 lint: ## gofmt, go vet and the linters of .golangci.yml
 	@out=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$out" ] || { echo "not gofmt-ed:"; echo "$$out"; exit 1; }
@@ -56,11 +54,11 @@ notice: ## write NOTICE anew from the licences of what the binary contains
 conformance: ## the API suite against the independent server in CASES
 	MEMFS_FAKESTORE=$(abspath $(CASES))/fakestore.py PYTHON=$(PYTHON) $(GO) test -count=1 ./integration/conformance
 
-ci: ## what the build machine runs
+ci: ## what the build machine runs: all tests, then ten minutes of soak and fuzzing
 	.ci/run
 
-ci-long: ## the same, then ten minutes of soak and fuzzing
-	.ci/run long
+ci-quick: ## the same without the ten minutes
+	.ci/run quick
 
 clean: ## remove what build made
 	rm -f memfs

@@ -37,7 +37,9 @@ type learner struct {
 	mu sync.Mutex
 	// seen are the versions known, with their times, as far back as the next
 	// query can reach.
-	seen   map[string]time.Time
+	seen map[string]time.Time
+	// dead are the memories that these versions deleted, with the times.
+	dead   map[string]time.Time
 	cursor time.Time // the newest server time; never the host's
 	// before is what cursor was when the last listing began: what is older, the
 	// listing has.
@@ -67,14 +69,15 @@ func (l *learner) putListed() {
 	l.fresh = true
 }
 
-// own notes a version that this host wrote, so that it is no news when it comes
-// back. One that is older than what the next query asks for means that the
-// store's clock was set back.
-func (l *learner) own(version string, at time.Time) {
+// own notes a memory that this host wrote, so that its version is no news when
+// it comes back. Where that is older than what the next query asks for, the
+// store's clock was set back; where the memory was seen deleted, somebody was
+// faster than the answer.
+func (l *learner) own(m store.Memory) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.seen[version] = at
-	if at.Before(l.cursor.Add(-overlap)) {
+	l.seen[m.VersionID] = m.UpdatedAt
+	if _, dead := l.dead[m.ID]; dead || m.UpdatedAt.Before(l.cursor.Add(-overlap)) {
 		l.doubt = true
 	}
 }

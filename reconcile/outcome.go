@@ -99,7 +99,7 @@ func (r *Reconciler) succeeded(seq uint64, a Action, m store.Memory) result {
 // accept settles a send as done, with the memory as the store has it.
 func (r *Reconciler) accept(seq uint64, a Action, m store.Memory) {
 	// The view first: while the send is open, plans leave the memory alone.
-	r.learner.own(m.VersionID, m.UpdatedAt)
+	r.learner.own(m)
 	r.learnt(m)
 	step := settlement(a, &m)
 	r.close(seq, &step)

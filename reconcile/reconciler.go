@@ -114,7 +114,8 @@ func New(r *replica.Replica, remote store.Reader, o Options) *Reconciler {
 	if client, writable := remote.(store.Client); writable && !r.ReadOnly() {
 		rec.writes = &writes{client: client, reads: rec.reads}
 	}
-	rec.learner = &learner{reader: rec.reads, view: rec.view, bases: r.Bases, now: time.Now, seen: map[string]time.Time{}}
+	rec.learner = &learner{reader: rec.reads, view: rec.view, bases: r.Bases, now: time.Now,
+		seen: map[string]time.Time{}, dead: map[string]time.Time{}}
 	rec.state = state{refused: map[string]Refusal{}, split: map[string]string{}, sends: map[uint64]sending{},
 		archived: info.Archived()}
 	rec.pass = make(chan struct{}, 1)

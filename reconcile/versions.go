@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"memfs/store"
@@ -134,13 +135,14 @@ func (l *learner) remember(h findings, inFlight map[string]bool) {
 		if inFlight[id] {
 			delete(l.seen, v.ID)
 		}
+		if v.Operation == store.Deleted {
+			l.dead[id] = v.CreatedAt
+		}
 	}
 	if h.latest.After(l.cursor) {
 		l.cursor = h.latest
 	}
-	for id, at := range l.seen {
-		if at.Before(l.cursor.Add(-2 * overlap)) {
-			delete(l.seen, id)
-		}
-	}
+	old := func(_ string, at time.Time) bool { return at.Before(l.cursor.Add(-2 * overlap)) }
+	maps.DeleteFunc(l.seen, old)
+	maps.DeleteFunc(l.dead, old)
 }
