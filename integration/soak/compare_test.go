@@ -90,6 +90,9 @@ func (w *world) mend() {
 				continue
 			}
 			text, err := os.ReadFile(at)
+			if errors.Is(err, unix.ENOENT) {
+				continue
+			}
 			if err == nil {
 				err = os.WriteFile(at, text, 0o600)
 			}
@@ -144,6 +147,9 @@ func (w *world) stored(r *remote) map[string]string {
 func (w *world) tree(m *mount) map[string]string {
 	files := map[string]string{}
 	err := filepath.WalkDir(m.path, func(at string, d fs.DirEntry, err error) error {
+		if errors.Is(err, unix.ENOENT) { // a remote change emptied a directory, just now
+			return nil
+		}
 		if err != nil || d.IsDir() || d.Name() == store.MarkerName || strings.HasSuffix(at, "~") {
 			return err
 		}
