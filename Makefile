@@ -10,7 +10,7 @@ VERSION       ?= $(shell git describe --tags --always --dirty 2>/dev/null || ech
 CASES ?= ../shared/cases
 
 .DEFAULT_GOAL := help
-.PHONY: help build test demo bench crash soak fuzz lint notice ci ci-quick conformance clean
+.PHONY: help build test demo bench crash soak fuzz lint notice ci ci-long conformance clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,11 +54,11 @@ notice: ## write NOTICE anew from the licences of what the binary contains
 conformance: ## the API suite against the independent server in CASES
 	MEMFS_FAKESTORE=$(abspath $(CASES))/fakestore.py PYTHON=$(PYTHON) $(GO) test -count=1 ./integration/conformance
 
-ci: ## what the build machine runs: all tests, then ten minutes of soak and fuzzing
+ci: ## what the build machine runs
 	.ci/run
 
-ci-quick: ## the same without the ten minutes
-	.ci/run quick
+ci-long: ## the same, then ten minutes of soak and fuzzing
+	.ci/run long
 
 clean: ## remove what build made
 	rm -f memfs

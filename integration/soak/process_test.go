@@ -44,8 +44,10 @@ type process struct {
 	since  time.Time // when up changed last
 	gentle int
 	killed bool
-	events []event
-	codes  map[string]int
+	// lacking: this life began with a listing that may have lacked something.
+	lacking bool
+	events  []event
+	codes   map[string]int
 
 	metrics atomic.Pointer[string] // the address
 }
@@ -151,6 +153,7 @@ func (p *process) start() error {
 			p.gentle = p.life
 		}
 		p.up, p.since = true, time.Now()
+		p.lacking = p.w.lacked.Load() > began.UnixNano()
 		p.mu.Unlock()
 		return nil
 	case <-p.over:

@@ -4,6 +4,7 @@ package soak
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -57,9 +58,19 @@ func (w *world) change(rng *rand.Rand, end time.Time) {
 	for more := true; more; more = w.until(rng, end, 2*time.Second, 8*time.Second) {
 		name := names[rng.IntN(len(names))]
 		w.note("weather: %s", name)
-		w.server.weather(weathers[name])
+		w.blow(weathers[name])
 	}
-	w.server.weather(proxy.Weather{})
+	w.blow(proxy.Weather{})
+}
+
+// blow makes a weather.
+func (w *world) blow(weather proxy.Weather) {
+	if weather.Lacking > 0 {
+		w.lacked.Store(math.MaxInt64)
+	} else {
+		w.lacked.CompareAndSwap(math.MaxInt64, time.Now().UnixNano())
+	}
+	w.server.weather(weather)
 }
 
 // endings kills or stops one process after the other, and starts it again.

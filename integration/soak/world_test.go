@@ -45,7 +45,9 @@ type world struct {
 	quiet sync.RWMutex
 	// calm: there are no faults.
 	calm atomic.Bool
-	base map[*process]usage // after the first round
+	// lacked is until when listings lacked something, in nanoseconds since 1970.
+	lacked atomic.Int64
+	base   map[*process]usage // after the first round
 }
 
 // remote is a store, as it is at the server.
