@@ -127,12 +127,13 @@ type paths struct {
 	dirs  map[string]bool
 }
 
-// localPaths are the paths of the units' files. A clean file that is no unit
-// cannot overlap a base path.
+// localPaths are the paths of the units' files, without those that replace
+// nothing in the store (R17). A clean file that is no unit cannot overlap a base
+// path.
 func (p *planner) localPaths() paths {
 	set := paths{files: map[string]bool{}, dirs: map[string]bool{}}
 	for _, u := range p.units {
-		if u.local == nil {
+		if u.local == nil || u.scratch() {
 			continue
 		}
 		set.files[u.local.Path] = true

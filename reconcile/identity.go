@@ -62,7 +62,7 @@ func (p *planner) loadPath(at replica.PathState, own func(*replica.File) *replic
 		files = append(slices.Clone(files), *at.File)
 	}
 	for i := range files {
-		if f := &files[i]; f.Scratch || f.MemoryID == "" || p.memories[f.MemoryID] != nil {
+		if f := &files[i]; f.MemoryID == "" || p.memories[f.MemoryID] != nil {
 			own(f)
 		}
 	}

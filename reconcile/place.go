@@ -10,7 +10,7 @@ import (
 // the store takes its place (R17).
 func (p *planner) keepScratch() {
 	for _, u := range p.units {
-		if u.step == create && u.local.Scratch {
+		if u.step == create && u.scratch() {
 			u.step, u.hold = settled, free
 		}
 	}

@@ -1,9 +1,12 @@
 package reconcile
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"memfs/store"
 )
 
 // What the store puts where local-only files stand takes their place, and their
@@ -39,4 +42,39 @@ func TestR7_TheStorePutsAFileWhereScratchStands(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A local-only file replaces nothing in the store, so deletes that it stands in
+// the way of are counted like all others.
+func TestR8_ScratchIsNoReplacement(t *testing.T) {
+	withBench(t, func(b *bench) {
+		for i := range 20 {
+			b.put(fmt.Sprint("/", i), "text")
+		}
+	}, func(b *bench) {
+		for i := range 20 {
+			b.rm(fmt.Sprint("/", i))
+			b.write(fmt.Sprint("/", i, "/x~"), "mine")
+		}
+		report, err := b.timed()
+		require.NoError(t, err)
+		require.Equal(t, 20, report.HeldDeletes)
+		require.Len(t, b.texts(), 20)
+	})
+}
+
+// A name that the store held becomes local only with the outcome of a delete
+// that was lost.
+func TestR17_ALateDeleteMakesScratchOfWhatIsThere(t *testing.T) {
+	withBench(t, func(b *bench) { b.put("/x~", "v0") }, func(b *bench) {
+		b.rm("/x~")
+		b.hook(nil, once("delete", errNoAnswer))
+		_, err := b.rec.Sync(b.Context(), true)
+		require.ErrorIs(t, err, store.ErrUnavailable)
+		b.write("/x~", "mine")
+		require.Empty(t, b.sync().Unsent)
+		require.Empty(t, b.texts())
+		require.Equal(t, "mine", b.read("/x~"))
+		b.converged()
+	})
 }

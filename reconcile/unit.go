@@ -136,6 +136,9 @@ func (u *unit) reason() string {
 	return u.hold.String()
 }
 
+// scratch reports whether the unit is a file that is local only (R17).
+func (u *unit) scratch() bool { return u.base == nil && u.local != nil && u.local.Scratch }
+
 // freesPath reports whether the step makes the memory leave its present path in the
 // store.
 func (u *unit) freesPath() bool {

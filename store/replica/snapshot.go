@@ -206,7 +206,7 @@ func (r *Replica) memory(b *agreed) Memory {
 func (r *Replica) describe(n *node) *File {
 	return &File{Ino: n.ino, Gen: n.gen, Path: n.path(), SHA: n.content.hash(), Size: n.content.size, MemoryID: n.memory,
 		Written: when(n.written), Moved: when(n.moved), DirtySince: when(n.since), Emptied: n.emptied && n.content.size == 0,
-		Failed: n.failed || n.damaged, Scratch: r.tree.isScratch(n), Fetched: r.here(n.content)}
+		Failed: n.failed || n.damaged, Scratch: n.local, Fetched: r.here(n.content)}
 }
 
 // here reports whether a content can be read without the store.

@@ -89,8 +89,9 @@ type File struct {
 	// MemoryID is the memory whose id the file carries: the one it was last
 	// agreed to be, wherever it was moved since. "" for a file made here.
 	MemoryID string
-	// Scratch: local only (R17), so it never becomes a memory. It is described
-	// where it stands in a memory's way.
+	// Scratch: its name and place are those of local-only files (R17), so
+	// without a memory it never becomes one. It is described then where it
+	// stands in a memory's way.
 	Scratch bool
 	// Fetched is false while the content was never needed on this host.
 	Fetched bool
