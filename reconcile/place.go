@@ -6,11 +6,17 @@ import (
 	"memfs/store/replica"
 )
 
-// keepScratch leaves what is local only where it stands, unless something of
-// the store takes its place (R17).
+// keepScratch leaves what is local only where it stands, unless this plan puts
+// something of the store in its place (R17).
 func (p *planner) keepScratch() {
+	taken := places{}
 	for _, u := range p.units {
-		if u.step == create && u.scratch() {
+		if u.hold == free && (u.step == pull || u.step == move) {
+			taken.add(u.remote.Path, u)
+		}
+	}
+	for _, u := range p.units {
+		if u.scratch() && (u.step == create || u.step == drop && taken.inTheWay(u.local.Path, u) == nil) {
 			u.step, u.hold = settled, free
 		}
 	}

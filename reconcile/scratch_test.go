@@ -3,6 +3,7 @@ package reconcile
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -76,5 +77,25 @@ func TestR17_ALateDeleteMakesScratchOfWhatIsThere(t *testing.T) {
 		require.Empty(t, b.texts())
 		require.Equal(t, "mine", b.read("/x~"))
 		b.converged()
+	})
+}
+
+// A memory that cannot have its place yet takes no local-only file's place.
+func TestR17_ScratchStaysUntilItsPlaceIsTaken(t *testing.T) {
+	withBench(t, nil, func(b *bench) {
+		b.write("/d/x~", "mine")
+		time.Sleep(time.Minute)
+		b.write("/d/y", "mine too")
+		b.put("/d", "theirs")
+		pass := func() map[string]string {
+			_, err := b.rec.Pass(b.Context(), PassOptions{})
+			require.NoError(t, err)
+			return b.tree()
+		}
+		require.Equal(t, map[string]string{"/d/x~": "mine", "/d/y": "mine too"}, pass())
+		require.Empty(t, b.losers())
+		time.Sleep(time.Minute)
+		require.Equal(t, map[string]string{"/d": "theirs"}, pass())
+		require.ElementsMatch(t, []string{"mine", "mine too"}, b.losers())
 	})
 }
