@@ -87,13 +87,16 @@ func (p *planner) decideDeleted(u *unit) {
 }
 
 // decideGone is for a memory that was deleted in the store. A file that was
-// edited or renamed stays, and becomes a new memory by the next plan (R9).
+// edited or renamed stays, and becomes a new memory by the next plan (R9), or
+// local only (R17).
 func (p *planner) decideGone(u *unit) {
 	switch {
 	case u.local.SHA == u.base.SHA && u.local.Path == u.base.Path:
 		u.step = drop
 	case p.in.Policy.ReadOnly:
 		u.step, u.note = forget, u.newNote(KeptReadOnly)
+	case u.local.Scratch:
+		u.step, u.note = forget, u.newNote(KeptLocal)
 	default:
 		u.step, u.note = forget, u.newNote(Recreated)
 	}

@@ -15,6 +15,8 @@ const (
 	Recreated
 	// KeptReadOnly: as Recreated, but the store is read-only (R9).
 	KeptReadOnly
+	// KeptLocal: as Recreated, but the name is a local-only file's (R17).
+	KeptLocal
 	// RenameUndone: the store has another memory at the new path, or another
 	// path for the memory (R7).
 	RenameUndone

@@ -99,3 +99,20 @@ func TestR17_ScratchStaysUntilItsPlaceIsTaken(t *testing.T) {
 		require.ElementsMatch(t, []string{"mine", "mine too"}, b.losers())
 	})
 }
+
+// What the store deletes and has a local-only file's name is not made anew, and
+// nobody is told that it was.
+func TestR9_ADeletedMemoryWithALocalOnlyName(t *testing.T) {
+	withBench(t, func(b *bench) { b.put("/x~", "v0"); b.put("/a", "v0") }, func(b *bench) {
+		b.write("/x~", "mine")
+		b.mv("/a", "/a~")
+		b.drop("/x~")
+		b.drop("/a")
+		b.sync()
+		require.Equal(t, map[string]string{"/x~": "mine", "/a~": "v0"}, b.tree())
+		require.Equal(t, 2, b.warned("kept_local"))
+		require.Zero(t, b.warned("recreated"))
+		b.converged()
+		require.Empty(t, b.texts())
+	})
+}

@@ -82,6 +82,9 @@ func (t *teller) note(n Note, conflict string) {
 	case KeptReadOnly:
 		t.log.Warn("memory deleted remotely but edited locally; keeping the file, which a read-only store cannot push",
 			code("kept_read_only", fields)...)
+	case KeptLocal:
+		t.log.Warn("memory deleted remotely but edited locally; keeping the file, which is local only by its name",
+			code("kept_local", fields)...)
 	case RenameUndone:
 		t.log.Warn("memory renamed locally, but the store has another memory or path there; keeping the remote path",
 			code("rename_undone", fields)...)

@@ -161,6 +161,13 @@ var staged = map[string]func(*trouble){
 		require.NoError(x.t, x.client.Delete(x.t.Context(), m.ID, m.SHA))
 		x.sync()
 	},
+	"kept_local": func(x *trouble) {
+		x.mount()
+		m := x.sent("/a.md", "one\n")
+		require.NoError(x.t, os.Rename(x.file("a.md"), x.file("a.md~")))
+		require.NoError(x.t, x.client.Delete(x.t.Context(), m.ID, m.SHA))
+		x.sync()
+	},
 	"rename_undone": func(x *trouble) {
 		x.mount()
 		x.sent("/a.md", "one\n")
