@@ -104,6 +104,13 @@ func (l *learner) distrust() {
 	l.doubt = true
 }
 
+// lastListed is when the whole store was last listed.
+func (l *learner) lastListed() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.listed
+}
+
 // learn brings the view up to date. What is in flight is left alone: an answer
 // on its way is newer than what is read here.
 func (l *learner) learn(ctx context.Context, inFlight map[string]bool) error {

@@ -194,7 +194,7 @@ func (p *passing) carryOut(ctx context.Context) error {
 // input gathers what a plan is made from. The requests in flight are looked up
 // first: what they change meanwhile is left alone by the plan.
 func (p *passing) input() Input {
-	in := Input{Policy: p.policy(p.o), View: p.view}
+	in := Input{Policy: p.policy(p.o), View: p.view, Listed: p.learner.lastListed()}
 	in.Remote = p.view.Pending(p.replica.Base)
 	ids := make([]string, 0, len(in.Remote))
 	var paths []string

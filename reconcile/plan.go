@@ -18,7 +18,9 @@ type Input struct {
 	// in it is in the store as base has it.
 	Remote map[string]*store.Memory
 	// View finds every memory of the store, changed or not, by path.
-	View   Index
+	View Index
+	// Listed is when the whole store was last listed.
+	Listed time.Time
 	Policy Policy
 }
 
