@@ -205,7 +205,8 @@ type start struct {
 
 // newest finds from when the next versions query goes on: the time of the newest
 // version, or of the store's creation where there is none. The newest versions
-// are seen: the listing will have what they made.
+// are seen: the listing will have what they made. Deletes stay news: the answer
+// to a create may be on its way that brings the memory back into the view.
 func (l *learner) newest(ctx context.Context, inFlight map[string]bool) (start, error) {
 	l.mu.Lock()
 	skip := l.refused && l.now().Sub(l.asked) < listEvery
@@ -225,7 +226,7 @@ func (l *learner) newest(ctx context.Context, inFlight map[string]bool) (start, 
 	}
 	s := start{seen: map[string]time.Time{}, live: map[string]bool{}}
 	for _, v := range page.Versions {
-		if !inFlight[v.MemoryID] {
+		if !inFlight[v.MemoryID] && v.Operation != store.Deleted {
 			s.seen[v.ID] = v.CreatedAt
 		}
 		if _, newer := s.live[v.MemoryID]; !newer {

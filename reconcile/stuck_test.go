@@ -25,6 +25,9 @@ func TestR5_ACreateThatIsOvertaken(t *testing.T) {
 	t.Run("by a delete", func(t *testing.T) {
 		overtaken(t, func(b *bench) { b.drop("/a") }, map[string]string{})
 	})
+	t.Run("by a delete and a listing", func(t *testing.T) {
+		overtaken(t, func(b *bench) { b.drop("/a"); b.rec.learner.distrust() }, map[string]string{})
+	})
 }
 
 // overtaken runs a pass after a create has arrived and something happened to its
