@@ -153,6 +153,7 @@ func (t *tree) applyNode(r *record) error {
 		}
 	}
 	t.nodes[n.ino] = n
+	n.made = n.made || n.local // which a checkpoint does not say of files
 	if n.made {
 		t.made++
 	}

@@ -88,4 +88,6 @@ func TestWhatIsMadeHereIsBounded(t *testing.T) {
 	require.NoError(t, err)
 	w.kill()
 	require.Equal(t, most-len(held)+1, w.tree.made, "nobody has anything open any more")
+	w.kill()
+	require.Equal(t, most-len(held), w.tree.made, "a checkpoint knows of all but the file to be sent")
 }
