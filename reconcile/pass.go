@@ -124,6 +124,16 @@ func (p *passing) run(ctx context.Context) error {
 	if p.o.Everything {
 		p.awaitSends(ctx)
 	}
+	err := p.learnAndAct(ctx)
+	if err == nil && p.o.Everything && p.plan.Doubt {
+		// This may be the last pass: what was lost on the way is looked for now.
+		err = p.learnAndAct(ctx)
+	}
+	return err
+}
+
+// learnAndAct looks at the store, and does what follows.
+func (p *passing) learnAndAct(ctx context.Context) error {
 	p.nextEpoch()
 	if err := p.learner.learn(ctx, p.inFlight()); err != nil {
 		p.snapshotUnsent()
