@@ -135,8 +135,22 @@ func (l *learner) learn(ctx context.Context, inFlight map[string]bool) error {
 	return l.list(ctx, inFlight, listAll)
 }
 
+// trust takes back what was doubted. What is doubted from here on, while the
+// store is listed, is for the next listing.
+func (l *learner) trust() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.doubt = false
+}
+
 // list learns from a full listing.
-func (l *learner) list(ctx context.Context, inFlight map[string]bool, list func(context.Context, store.Reader) (listing, error)) error {
+func (l *learner) list(ctx context.Context, inFlight map[string]bool, list func(context.Context, store.Reader) (listing, error)) (err error) {
+	l.trust()
+	defer func() {
+		if err != nil {
+			l.distrust()
+		}
+	}()
 	from, err := l.newest(ctx, inFlight)
 	if err != nil {
 		return err
@@ -171,7 +185,7 @@ func (l *learner) list(ctx context.Context, inFlight map[string]bool, list func(
 	defer l.mu.Unlock()
 	l.fresh = true
 	// What does not add up now, changed while it was listed: list again.
-	l.cursor, l.before, l.refused, l.listed, l.doubt = from.cursor, from.cursor, from.seen == nil, l.now(), !sound
+	l.cursor, l.before, l.refused, l.listed, l.doubt = from.cursor, from.cursor, from.seen == nil, l.now(), l.doubt || !sound
 	maps.Copy(l.seen, from.seen)
 	return nil
 }

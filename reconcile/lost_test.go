@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -67,5 +68,39 @@ func TestR5_WhatWasLostIsDoubtedUntilTheStoreIsListed(t *testing.T) {
 			require.NoError(t, err)
 		}
 		require.Len(t, b.called(), 3, "it is not listed again")
+	})
+}
+
+// What is doubted while the store is listed is for the next listing.
+func TestR5_ADoubtOutlivesTheListingUnderWay(t *testing.T) {
+	withBench(t, func(b *bench) { b.put("/g", "v0") }, func(b *bench) {
+		b.write("/new", "mine")
+		release := make(chan struct{})
+		b.hook(nil, func(call string) error {
+			if strings.HasPrefix(call, "create") {
+				<-release
+			}
+			return nil
+		})
+		b.skew = -9 * time.Minute
+		_, err := b.timed()
+		require.NoError(t, err)
+		b.lacks = "/g"
+		b.rec.learner.distrust()
+		b.hook(func(call string) error {
+			if strings.HasPrefix(call, "get") {
+				b.put("/theirs", "theirs")
+				close(release)
+				b.rec.awaitSends(b.Context())
+			}
+			return nil
+		}, nil)
+		_, err = b.timed()
+		require.NoError(t, err)
+		b.hook(nil, nil)
+		b.lacks = ""
+		_, err = b.timed()
+		require.NoError(t, err)
+		require.Equal(t, b.texts(), b.tree())
 	})
 }
