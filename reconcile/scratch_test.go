@@ -33,7 +33,6 @@ func TestR7_TheStorePutsAFileWhereScratchStands(t *testing.T) {
 				require.Empty(t, b.texts())
 				b.put(c.remote, "theirs")
 				b.sync()
-				t.Log(b.tree(), b.losers(), b.logs.All())
 				require.Equal(t, "theirs", b.tree()[c.remote])
 				for _, p := range c.scratch {
 					if text := "mine at " + p; b.tree()[p] != text {

@@ -59,7 +59,7 @@ func TestR17_OpenFilesWithoutANameCount(t *testing.T) {
 
 // Directories, empty local-only files and removed files that are held open take
 // memory too, and no program may take all of it.
-func TestWhatIsMadeHereIsBounded(t *testing.T) {
+func TestR11_WhatIsMadeHereIsBounded(t *testing.T) {
 	w := newWorld(t, func(o *Options) { o.MaxMemories = 10 })
 	const most = 10 + spareMemories + maxOthers
 	var held []Ino
