@@ -9,6 +9,9 @@ import (
 // keepScratch leaves what is local only where it stands, unless this plan puts
 // something of the store in its place (R17).
 func (p *planner) keepScratch() {
+	if !slices.ContainsFunc(p.units, (*unit).scratch) {
+		return
+	}
 	taken := places{}
 	for _, u := range p.units {
 		if u.hold == free && (u.step == pull || u.step == move) {

@@ -251,7 +251,7 @@ func (p *planner) emit() {
 		p.res.Again = p.res.Again || u.more()
 	}
 	p.res.Sends = p.sends()
-	p.res.Doubt = slices.ContainsFunc(p.in.Local.Sends, p.lost)
+	p.res.Doubt = slices.ContainsFunc(p.in.Local.Sends, p.unsettled)
 }
 
 func (p *planner) emitHeld(u *unit) {

@@ -62,11 +62,11 @@ func (p *planner) outcome(s replica.Send, m *replica.Memory) *replica.Apply {
 	return &replica.Apply{ID: s.ID, Base: &base, Ino: s.Ino}
 }
 
-// lost reports whether the outcome of a send was looked for and not found, not in
+// unsettled reports whether the outcome of a send was looked for and not found, not in
 // a listing either, and nothing is sent that would meet it: its file went, or is
 // again as before. The versions need not show what it made: the store's clock may
 // have been set back meanwhile.
-func (p *planner) lost(s replica.Send) bool {
+func (p *planner) unsettled(s replica.Send) bool {
 	listed := !s.Missed.IsZero() && p.in.Listed.After(s.Missed)
 	if listed || p.in.Policy.InFlight[s.Seq] {
 		return false
