@@ -107,7 +107,6 @@ that commands end with.`,
 		SilenceUsage:      true,
 		PersistentPreRunE: a.prepare,
 	}
-	root.SetVersionTemplate("memfs {{.Version}}\n")
 	set := root.PersistentFlags()
 	set.StringVar(&a.local, "local", "", "use the embedded store in this `directory` instead of the API")
 	flags.ChoiceVar(set, &a.logLevel, "log-level", "info", logging.Levels(), "least severe events that are logged")

@@ -21,7 +21,7 @@ import (
 func TestVersion(t *testing.T) {
 	h := newHost(t)
 	assert.Regexp(t, `^memfs devel \w+/\w+ go1\.\d+`, h.must("version"))
-	assert.Equal(t, "memfs devel\n", h.must("--version"))
+	assert.Equal(t, "memfs version devel\n", h.must("--version"))
 }
 
 func TestStoreCreateAndList(t *testing.T) {
