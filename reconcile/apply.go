@@ -141,6 +141,9 @@ func (p *passing) fetchFor(ctx context.Context, changes []Change) (ready []Chang
 		})
 	}
 	_ = group.Wait() // the functions return no error
+	if len(left) == 0 {
+		return changes, nil
+	}
 	for i, c := range changes {
 		if !left[i] {
 			ready = append(ready, c)

@@ -159,7 +159,7 @@ func (l *learner) list(ctx context.Context, inFlight map[string]bool, list func(
 	if err != nil {
 		return err
 	}
-	var memories []store.Memory
+	memories := make([]store.Memory, 0, len(all))
 	for id, m := range all {
 		if !inFlight[id] {
 			memories = append(memories, m)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -73,6 +74,9 @@ func (r *Replica) Conflicts() *conflicts.Area { return r.area }
 // maxPayloadKept is the largest buffer that a commit leaves for the next.
 const maxPayloadKept = 256 << 10
 
+// bytesOfRecord is about what a record takes in a payload, where a set has many.
+const bytesOfRecord = 128
+
 // commit writes records to the journal as one frame and applies them. It is
 // the only way by which the state changes. Small frames may use the space
 // reserved for a full disk. r.mu is held.
@@ -80,7 +84,7 @@ func (r *Replica) commit(small bool, records ...record) error {
 	if r.closed {
 		return ErrClosed
 	}
-	payload := appendRecords(r.payload[:0], records)
+	payload := appendRecords(slices.Grow(r.payload[:0], bytesOfRecord*len(records)), records)
 	if cap(payload) <= maxPayloadKept {
 		r.payload = payload
 	}

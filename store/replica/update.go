@@ -23,9 +23,10 @@ func newUpdate(r *Replica) *update {
 // base, and that the file carries it.
 const recordsOfStep = 4
 
-// expect makes room for so many steps: a whole store may arrive in one set.
+// expect makes room for so many steps, and a directory for every eighth: a whole
+// store may arrive in one set.
 func (u *update) expect(steps int) {
-	u.records = make([]record, 0, recordsOfStep*steps)
+	u.records = make([]record, 0, recordsOfStep*steps+steps/8)
 	u.changes = make([]Change, 0, steps)
 }
 
