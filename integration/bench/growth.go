@@ -78,6 +78,9 @@ func (b *bench) grow(ctx context.Context, peer string, t template) (c grown, err
 		return c, err
 	}
 	c.all = ready.plus(rest)
+	if _, err := g.do(doPass); err != nil { // it tidies up after the start
+		return c, err
+	}
 	if c.idle, err = g.do(doPass); err != nil {
 		return c, err
 	}
