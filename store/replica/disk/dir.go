@@ -24,8 +24,8 @@ type Dir struct {
 
 // Open opens the directory at path and makes it, and its parents, with mode
 // 0700 where they are missing. It fails with *UnsafeError where path is a
-// symbolic link, has another owner, or gives group or others any access. The
-// hook may be nil.
+// symbolic link, has another owner, gives group or others any access, or
+// cannot be made or looked into. The hook may be nil.
 func Open(path string, hook Hook) (*Dir, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {

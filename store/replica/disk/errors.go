@@ -10,13 +10,18 @@ import (
 )
 
 // UnsafeError says that a directory or file is not one memfs will keep texts
-// in: a symbolic link, somebody else's, or open to others.
+// in: a symbolic link, somebody else's, open to others, or closed to memfs.
 type UnsafeError struct {
 	Path string
 	// Problem is what is wrong with it, Remedy what to do about it.
 	Problem string
 	Remedy  string
+	// Err is the fault that it showed by, if any.
+	Err error
 }
+
+// Unwrap gives that fault.
+func (e *UnsafeError) Unwrap() error { return e.Err }
 
 func (e *UnsafeError) Error() string {
 	return fmt.Sprintf("%s %s: %s", e.Path, e.Problem, e.Remedy)

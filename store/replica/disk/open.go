@@ -35,11 +35,26 @@ func (d *Dir) open() error {
 		if handle != nil {
 			err = errors.Join(err, handle.Close())
 		}
-		return d.pathError(KindOpen, "", err)
+		return d.pathError(KindOpen, "", d.closedToUs(err))
 	}
 	// An old handle may still be in use; it is closed with the last of them.
 	d.handle.Store(handle)
 	return nil
+}
+
+// closedToUs is err, and *UnsafeError where the directory cannot be made or
+// looked into: who runs memfs has to name another, as with one that is unsafe.
+func (d *Dir) closedToUs(err error) error {
+	var unsafe *UnsafeError
+	if errors.As(err, &unsafe) || !errors.Is(err, fs.ErrPermission) && !errors.Is(err, unix.EROFS) {
+		return err
+	}
+	var inner *fs.PathError
+	if errors.As(err, &inner) {
+		err = inner.Err
+	}
+	return &UnsafeError{Path: d.path, Problem: fmt.Sprintf("cannot be made or written (%v)", err), Err: err,
+		Remedy: fmt.Sprintf("use another directory, one that user %d may write", os.Geteuid())}
 }
 
 func (d *Dir) openHandle() (*os.File, error) {

@@ -143,6 +143,27 @@ func TestR18_OpenRefusesUnsafeDirectories(t *testing.T) {
 	}
 }
 
+// R18: a directory that memfs may not make or write is as little of use as one
+// that is open to others, and said the same way.
+func TestR18_ADirectoryThatCannotBeWrittenIsRefused(t *testing.T) {
+	for _, errno := range []syscall.Errno{syscall.EROFS, syscall.EACCES, syscall.EPERM} {
+		for name, dir := range map[string]string{"itself": "state", "a parent": "missing/state"} {
+			path := filepath.Join(t.TempDir(), dir)
+			_, err := disk.Open(path, func(op disk.Op) disk.Fault {
+				if op.Kind == disk.KindMkdir {
+					return disk.Fault{Err: errno}
+				}
+				return disk.Fault{}
+			})
+			var unsafe *disk.UnsafeError
+			require.ErrorAs(t, err, &unsafe, name)
+			assert.Equal(t, path, unsafe.Path)
+			assert.NotEmpty(t, unsafe.Remedy)
+			assert.ErrorIs(t, err, errno)
+		}
+	}
+}
+
 func mkdir(t *testing.T, path string, mode fs.FileMode) {
 	require.NoError(t, os.Mkdir(path, 0o700))
 	require.NoError(t, os.Chmod(path, mode))
