@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"memfs"
@@ -60,11 +61,13 @@ func (a *app) survey(ctx context.Context, paths []string) ([]mountView, error) {
 	if err != nil {
 		return nil, err
 	}
+	var unknown []fs.MountInfo
 	for _, m := range table {
 		if !served[m.Path] {
-			views, served[m.Path] = append(views, ask(m)), true
+			unknown, served[m.Path] = append(unknown, m), true
 		}
 	}
+	views = append(views, askAll(unknown, ask)...)
 	for i := range views {
 		views[i].Notes = notesOf(views[i])
 	}
@@ -82,6 +85,18 @@ func viewOfMount(p control.Report, m control.Mount) (mountView, error) {
 	}
 	view.StoreID = view.Status.StoreID
 	return view, nil
+}
+
+// askAll has mounts tell about themselves, all at once: those of a process that
+// hangs must not hold up the others, nor add up.
+func askAll(mounts []fs.MountInfo, ask func(fs.MountInfo) mountView) []mountView {
+	views := make([]mountView, len(mounts))
+	var asking sync.WaitGroup
+	for i, m := range mounts {
+		asking.Go(func() { views[i] = ask(m) })
+	}
+	asking.Wait()
+	return views
 }
 
 // askTime bounds how long a mount may take to tell about itself: the process
