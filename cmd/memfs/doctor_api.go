@@ -11,6 +11,7 @@ import (
 	"memfs/cmd/memfs/internal/exitcode"
 	"memfs/guard"
 	"memfs/store"
+	"memfs/store/claude"
 )
 
 const (
@@ -94,7 +95,7 @@ func (a *app) checkAPI(ctx context.Context, answer apiAnswer) guard.Check {
 		if answer.err != nil {
 			return unanswered(c, answer.err)
 		}
-		c.Status, c.Detail = guard.OK, backend.URL()+" answers; a worker's key, sessions bring their own token"
+		c.Status, c.Detail = guard.OK, claude.Endpoint(backend.URL())+" answers; a worker's key, sessions bring their own token"
 		return c
 	}
 	b, done, err := a.open()

@@ -63,7 +63,7 @@ func OpenWrapped(dir string, log *zap.Logger, wrap func(http.RoundTripper) http.
 	if err != nil {
 		return nil, err
 	}
-	return &Backend{API: api, Endpoint: URL(), close: func() error { return nil }}, nil
+	return &Backend{API: api, Endpoint: claude.Endpoint(URL()), close: func() error { return nil }}, nil
 }
 
 func embedded(dir string, log *zap.Logger, wrap func(http.RoundTripper) http.RoundTripper) (*Backend, error) {

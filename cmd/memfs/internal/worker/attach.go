@@ -59,7 +59,7 @@ func (s *serving) attach(ctx context.Context, session *anthropic.BetaManagedAgen
 		return nil, s.failed(ctx, explain(err))
 	}
 	o := s.c.Attach
-	o.Endpoint, o.Session, o.Log, o.Sync.Log = s.c.BaseURL, s.item.SessionID, s.log, s.log
+	o.Endpoint, o.Session, o.Log, o.Sync.Log = claude.Endpoint(s.c.BaseURL), s.item.SessionID, s.log, s.log
 	attached, err := memfs.Attach(ctx, o, stores)
 	if err != nil {
 		return nil, s.failed(ctx, explain(err))
