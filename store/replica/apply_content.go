@@ -49,6 +49,8 @@ func (t *tree) applyTruncate(n *node, r *record) error {
 			buf = grow(buf, int(size))
 		}
 		buf = buf[:size:size] // what was cut off must not come back
+		// What was cut on purpose is no half save any more.
+		n.failed = n.failed && size > n.content.size
 		t.resize(n, size)
 		n.content = content{buf: buf, size: size}
 		n.emptied, n.before = false, nil

@@ -37,8 +37,11 @@ type node struct {
 	since   int64 // first differed from base; 0 while it does not
 	emptied bool
 	failed  bool
-	damaged bool // the content cannot be read back
-	local   bool // scratch by name and place
+	// failedAt is when, in this process; 0 is long ago: a save that failed
+	// before memfs started is over.
+	failedAt int64
+	damaged  bool // the content cannot be read back
+	local    bool // scratch by name and place
 
 	// Of files that lost their name to a remote change.
 	replaced     bool

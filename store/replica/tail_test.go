@@ -65,3 +65,43 @@ func TestR4_AFileIsHeldUntilItIsSavedInPlace(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, w.Snapshot(nil, nil).Memories[0].At.Failed, "a short write is half a save")
 }
+
+// Nobody hears of a close, so what is written when the save that failed is over is
+// another save. Cutting a file says what it is to be.
+func TestR4_AFileIsHeldUntilALaterSave(t *testing.T) {
+	w, ctx := newWorld(t), context.Background()
+	w.base("a", "/a", "text")
+	w.base("b", "/b", "text")
+	held := func(path string) bool {
+		for _, m := range w.Snapshot(nil, nil).Memories {
+			if m.Base.Path == path {
+				return m.At.Failed
+			}
+		}
+		return false
+	}
+	for _, path := range []string{"/a", "/b"} {
+		_, err := w.Write(ctx, w.ino(path), []byte("ure"), 4)
+		require.NoError(t, err)
+		_, err = w.Write(ctx, w.ino(path), []byte("x"), store.MaxContent)
+		require.ErrorIs(t, err, ErrFileTooLarge)
+		_, err = w.Write(ctx, w.ino(path), []byte("d"), 7)
+		require.NoError(t, err)
+		require.True(t, held(path), "the rest of a save")
+	}
+	w.clock.advance(saveRest)
+	_, err := w.Write(ctx, w.ino("/a"), []byte(" and more"), 8)
+	require.NoError(t, err)
+	require.False(t, held("/a"), "another save")
+	longer, shorter := int64(20), int64(5)
+	_, err = w.Setattr(ctx, w.ino("/b"), SetAttr{Size: &longer})
+	require.NoError(t, err)
+	require.True(t, held("/b"), "room for what is still to be written")
+	_, err = w.Setattr(ctx, w.ino("/b"), SetAttr{Size: &shorter})
+	require.NoError(t, err)
+	w.kill()
+	require.False(t, held("/a"))
+	require.False(t, held("/b"))
+	require.Equal(t, "textured and more", w.read("/a"))
+	require.Equal(t, "textu", w.read("/b"))
+}

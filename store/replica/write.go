@@ -3,6 +3,8 @@ package replica
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
 
 	"memfs/store"
 )
@@ -34,9 +36,16 @@ func (r *Replica) Write(ctx context.Context, ino Ino, p []byte, off int64) (int,
 		r.fail(n)
 		return 0, err
 	}
-	records := []record{{kind: recWrite, ino: uint64(ino), off: uint64(off), time: r.now(), data: p[:size]}}
+	now := r.now()
+	records := []record{{kind: recWrite, ino: uint64(ino), off: uint64(off), time: now, data: p[:size]}}
+	if n.failed && int64(now)-n.failedAt >= int64(saveRest) && (n.content.buf != nil || n.content.size == 0) {
+		// Another save than the one that failed, on what is there.
+		there := record{kind: recTruncate, ino: uint64(ino), size: uint64(n.content.size), time: now}
+		records = slices.Insert(records, 0, there)
+	}
 	if size < int64(len(p)) {
 		records = append(records, record{kind: recFailed, ino: uint64(ino)})
+		n.failedAt = int64(now)
 	}
 	if err := r.commit(false, records...); err != nil {
 		r.fail(n)
@@ -134,9 +143,14 @@ func (r *Replica) checkScratch(n *node, size int64) error {
 	return nil
 }
 
+// saveRest is how long after a write that failed another one belongs to a later
+// save: nobody hears of a close, so rest takes its place (R4).
+const saveRest = 2 * time.Second
+
 // fail notes that a write to n could not be kept, so that half a save is not
 // sent (R4). It is journaled as far as there is room.
 func (r *Replica) fail(n *node) {
+	n.failedAt = int64(r.now())
 	if err := r.commit(true, record{kind: recFailed, ino: uint64(n.ino)}); err != nil {
 		n.failed = true
 	}
