@@ -203,31 +203,33 @@ func TestR1_Hydrate(t *testing.T) {
 }
 
 func TestR2_Fetcher(t *testing.T) {
-	ctx := t.Context()
-	f := newFake()
-	id := f.put("/f", "v0")
-	version, sha := f.memories[id].VersionID, f.memories[id].SHA
-	fetch := Fetcher(f)
-	text, err := fetch(ctx, id, version, sha)
-	require.NoError(t, err)
-	require.Equal(t, "v0", string(text))
+	synctest.Test(t, func(t *testing.T) {
+		ctx := t.Context()
+		f := newFake()
+		id := f.put("/f", "v0")
+		version, sha := f.memories[id].VersionID, f.memories[id].SHA
+		fetch := Fetcher(f)
+		text, err := fetch(ctx, id, version, sha)
+		require.NoError(t, err)
+		require.Equal(t, "v0", string(text))
 
-	f.put("/f", "v1")
-	text, err = fetch(ctx, id, version, sha)
-	require.NoError(t, err, "an old content comes from its version")
-	require.Equal(t, "v0", string(text))
+		f.put("/f", "v1")
+		text, err = fetch(ctx, id, version, sha)
+		require.NoError(t, err, "an old content comes from its version")
+		require.Equal(t, "v0", string(text))
 
-	f.drop("/f")
-	text, err = fetch(ctx, id, version, sha)
-	require.NoError(t, err)
-	require.Equal(t, "v0", string(text))
+		f.drop("/f")
+		text, err = fetch(ctx, id, version, sha)
+		require.NoError(t, err)
+		require.Equal(t, "v0", string(text))
 
-	_, err = fetch(ctx, id, version, store.Hash([]byte("never")))
-	require.ErrorIs(t, err, store.ErrNotFound)
-	f.versions = nil
-	_, err = fetch(ctx, id, version, sha)
-	require.ErrorIs(t, err, store.ErrNotFound)
-	f.hook(func(string) error { return errNoAnswer }, nil)
-	_, err = fetch(ctx, id, version, sha)
-	require.ErrorIs(t, err, store.ErrUnavailable)
+		_, err = fetch(ctx, id, version, store.Hash([]byte("never")))
+		require.ErrorIs(t, err, store.ErrNotFound)
+		f.versions = nil
+		_, err = fetch(ctx, id, version, sha)
+		require.ErrorIs(t, err, store.ErrNotFound)
+		f.hook(func(string) error { return errNoAnswer }, nil)
+		_, err = fetch(ctx, id, version, sha)
+		require.ErrorIs(t, err, store.ErrUnavailable)
+	})
 }
