@@ -141,11 +141,14 @@ func (r *Reconciler) Sync(ctx context.Context, allowDeletes bool) (Report, error
 }
 
 // Final makes the last pass, which sends everything, within ctx (R15). The
-// loop must have ended. What did not go out is in the report and stays in the
-// journal.
+// loop must have ended, and no later pass makes up for a moment in which the
+// store is busy: the pass is made again. What did not go out is in the report and
+// stays in the journal.
 func (r *Reconciler) Final(ctx context.Context) (Report, error) {
 	began := time.Now()
-	report, err := r.Pass(ctx, PassOptions{Everything: true})
+	report, err := store.Patiently(ctx, func(ctx context.Context) (Report, error) {
+		return r.Pass(ctx, PassOptions{Everything: true})
+	})
 	switch {
 	case len(report.Unsent) == 0:
 	case ctx.Err() != nil:
