@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -23,14 +24,18 @@ const (
 // after the start and after passes that brought new memories (R1).
 func (r *Reconciler) hydrate(ctx context.Context) {
 	for {
+		var later <-chan time.Time
 		if unfetched := r.replica.Unfetched(0); len(unfetched) > 0 {
-			r.hydrateAll(ctx, unfetched)
+			if err := r.hydrateAll(ctx, unfetched); err != nil {
+				later = time.After(max(maxBackoff, store.RetryAfter(err)))
+			}
 			if len(unfetched) >= manyContents {
 				debug.FreeOSMemory()
 			}
 		}
 		select {
 		case <-r.line.pulled:
+		case <-later:
 		case <-ctx.Done():
 			return
 		}
@@ -39,9 +44,10 @@ func (r *Reconciler) hydrate(ctx context.Context) {
 
 // hydrateAll fetches contents in whichever way takes fewer requests for each
 // top directory: full pages, or one by one; where pages of the whole store take
-// so few that fetching directories at the same time is no faster, in these. What
-// fails is left until it is read or until a later pass brings something.
-func (r *Reconciler) hydrateAll(ctx context.Context, unfetched []replica.Base) {
+// so few that fetching directories at the same time is no faster, in these. The
+// error is one that passes by itself; it ends the rest, too. What fails for
+// another reason is left until it is read or until a later pass brings something.
+func (r *Reconciler) hydrateAll(ctx context.Context, unfetched []replica.Base) error {
 	wanted := map[string][]replica.Base{}
 	for _, b := range unfetched {
 		wanted[topOf(b.Path)] = append(wanted[topOf(b.Path)], b)
@@ -56,21 +62,28 @@ func (r *Reconciler) hydrateAll(ctx context.Context, unfetched []replica.Base) {
 		requests += min(fullPages(have[top]), len(bases))
 	}
 	if fullPages(all)*hydrators <= requests {
-		_ = r.hydratePages(ctx, store.ListQuery{})
-		return
+		return transient(r.hydratePages(ctx, store.ListQuery{}))
 	}
-	var group errgroup.Group
+	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(hydrators)
 	for top, bases := range wanted {
 		if fullPages(have[top]) <= len(bases) {
-			group.Go(func() error { return r.hydratePages(ctx, store.ListQuery{Prefix: top, Children: top == ""}) })
+			group.Go(func() error { return transient(r.hydratePages(ctx, store.ListQuery{Prefix: top, Children: top == ""})) })
 			continue
 		}
 		for _, b := range bases {
-			group.Go(func() error { return r.hydrateOne(ctx, b) })
+			group.Go(func() error { return transient(r.hydrateOne(ctx, b)) })
 		}
 	}
-	_ = group.Wait() // what failed is fetched when it is read
+	return group.Wait()
+}
+
+// transient is err if it passes by itself.
+func transient(err error) error {
+	if !store.Transient(err) {
+		return nil
+	}
+	return err
 }
 
 // topOf is the directory prefix that a path is hydrated with: its top
@@ -87,7 +100,7 @@ func fullPages(n int) int { return (n + store.MaxFullPage - 1) / store.MaxFullPa
 
 func (r *Reconciler) hydratePages(ctx context.Context, q store.ListQuery) error {
 	q.Full = true
-	return pages(ctx, r.reads, q, func(p store.ListPage) error {
+	return pages(ctx, patient{r.reads}, q, func(p store.ListPage) error {
 		for _, m := range p.Memories {
 			r.keep(m)
 		}
@@ -99,7 +112,7 @@ func (r *Reconciler) hydrateOne(ctx context.Context, b replica.Base) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	m, err := r.reads.Get(ctx, b.ID)
+	m, err := patient{r.reads}.Get(ctx, b.ID)
 	if err == nil {
 		r.keep(m)
 	}

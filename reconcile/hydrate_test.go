@@ -73,3 +73,34 @@ func TestR1_ASmallStoreIsHydratedAtOnce(t *testing.T) {
 		require.Len(t, b.fake.called(), 1)
 	})
 }
+
+// A store that is out for a while, or busy for a moment, delays the background
+// fetching and does not end it.
+func TestR1_HydrateGoesOnAfterAnOutage(t *testing.T) {
+	for name, out := range map[string]time.Duration{"moment": 2 * time.Second, "outage": 3 * time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			withBench(t, func(b *bench) {
+				b.o.NoHydrate = false
+				for i := range 60 {
+					b.put(fmt.Sprintf("/many/%d", i), fmt.Sprint("text ", i))
+				}
+				b.put("/few/1", "text")
+			}, func(b *bench) {
+				began := time.Now()
+				var asked atomic.Int64
+				b.hook(func(string) error {
+					if time.Since(began) >= out {
+						return nil
+					}
+					asked.Add(1)
+					return &store.UnavailableError{Status: 529}
+				}, nil)
+				stop := b.background(b.rec.Run)
+				defer stop()
+				time.Sleep(out + maxBackoff + 10*time.Second)
+				require.Empty(t, b.rep.Unfetched(0))
+				require.Less(t, asked.Load(), 20+int64(out.Seconds()), "and few requests meanwhile")
+			})
+		})
+	}
+}

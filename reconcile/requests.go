@@ -54,7 +54,8 @@ func (r reads) Version(ctx context.Context, id string) (store.Version, error) {
 
 // patient asks again where an answer is lost or the store is busy. What takes
 // many requests of which none may fail is read through it: the first of a full
-// listing's failures would end the listing, and with it an attach (R1).
+// listing's failures would end the listing, and with it an attach (R1). So is what
+// no pass repeats.
 type patient struct{ store.Reader }
 
 func (p patient) Info(ctx context.Context) (store.Info, error) {
@@ -63,6 +64,10 @@ func (p patient) Info(ctx context.Context) (store.Info, error) {
 
 func (p patient) List(ctx context.Context, q store.ListQuery) (store.ListPage, error) {
 	return store.Patiently(ctx, func(ctx context.Context) (store.ListPage, error) { return p.Reader.List(ctx, q) })
+}
+
+func (p patient) Get(ctx context.Context, id string) (store.Memory, error) {
+	return store.Patiently(ctx, func(ctx context.Context) (store.Memory, error) { return p.Reader.Get(ctx, id) })
 }
 
 func (p patient) Versions(ctx context.Context, q store.VersionQuery) (store.VersionPage, error) {
