@@ -14,10 +14,10 @@ const (
 	mostWait  = 5 * time.Second
 )
 
-// Patiently repeats a read that fails for a reason that passes by itself
-// (Transient). It is for what is done as a whole or not at all, as a listing of
-// many pages, which one lost answer must not end; a pass is repeated anyway. A
-// store that asks for more than 5 s is not waited for.
+// Patiently repeats what fails for a reason that passes by itself (Transient) and
+// may be done twice. It is for what is done as a whole or not at all, as a listing
+// of many pages, which one lost answer must not end, and for what nobody repeats
+// later, as the last pass. A store that asks for more than 5 s is not waited for.
 func Patiently[T any](ctx context.Context, read func(context.Context) (T, error)) (T, error) {
 	for n := range tries - 1 {
 		got, err := read(ctx)

@@ -56,7 +56,8 @@ func (r *recovery) listCommand() *cobra.Command {
 		Long: `List the journals on this host with what they have not sent. STATE is live (a
 process has it open), unsent (recover push sends it), marker (the marker file is
 wrong: recover push puts it right), read-only (never sent), sent, cache (kept by
---keep-cache), hung (memfs unmount PATH frees it) or unreadable.`,
+--keep-cache), hung (memfs unmount PATH frees it) or unreadable (a damaged
+journal that was set aside).`,
 		Example: "  memfs recover list\n  memfs recover list /mnt/memory/notes --json",
 		RunE:    func(_ *cobra.Command, args []string) error { return r.list(args, asJSON) },
 	}

@@ -80,7 +80,11 @@ type orphan struct {
 // settle sends, discards or leaves alone what the leftover has.
 func (o *orphan) settle(ctx context.Context) error {
 	if o.Fault != nil {
-		return o.Fault
+		if o.Created.IsZero() || time.Since(o.Created) < orphanAge {
+			return o.Fault
+		}
+		o.log.Warn("a journal that cannot be read is too old; it is discarded", zap.String("code", "orphan_discarded"), zap.Error(o.Fault))
+		return o.Drop()
 	}
 	var unsent replica.Unsent
 	var markerOK, awaiting bool

@@ -33,7 +33,7 @@ type Leftover struct {
 	Live bool
 	PID  int
 	// Fault is why the journal cannot be read; nil if it can. Nothing but ID,
-	// Live and PID is known then.
+	// Live and PID is known then, and Created is when it was written last.
 	Fault error
 
 	stateDir, key string
@@ -76,7 +76,7 @@ func Leftovers(stateDir string) ([]Leftover, error) {
 	}
 	var out []Leftover
 	for _, key := range keys {
-		l := Leftover{ID: key[:min(8, len(key))], stateDir: stateDir, key: key}
+		l := Leftover{ID: leftoverID(key), stateDir: stateDir, key: key}
 		err := l.find(all)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // it has ended meanwhile, or never came to have a journal: see Sweep
@@ -86,6 +86,8 @@ func Leftovers(stateDir string) ([]Leftover, error) {
 	}
 	return out, nil
 }
+
+func leftoverID(key string) string { return key[:min(8, len(key))] }
 
 // find fills in what the journal's header and the lock say.
 func (l *Leftover) find(all *disk.Dir) (err error) {
@@ -110,7 +112,9 @@ func (l *Leftover) find(all *disk.Dir) (err error) {
 	}
 	h, err := journal.ReadHeader(dir, journalName)
 	if err != nil {
-		return err
+		st, missing := dir.Stat(labelLeftovers, journalName)
+		l.Created = st.Mtime
+		return errors.Join(err, missing)
 	}
 	l.Store, l.Endpoint, l.MountPath, l.Session, l.Created = h.Store, h.Endpoint, h.MountPath, h.Session, h.Created
 	l.ReadOnly = h.ReadOnly

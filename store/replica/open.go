@@ -20,7 +20,7 @@ import (
 const journalName = "journal"
 
 // Open opens the replica of a store for one session or mount path, made anew
-// or as its journal left it. The caller is the only one: another process that
+// or as its journal left it; one that is no journal any more is set aside. The caller is the only one: another process that
 // has it open is ErrInUse.
 func Open(o Options) (_ *Replica, err error) {
 	r, err := newReplica(o)
@@ -33,7 +33,13 @@ func Open(o Options) (_ *Replica, err error) {
 			r.closeFiles()
 		}
 	}()
-	if err := r.restore(); err != nil {
+	err = r.restore()
+	if errors.Is(err, journal.ErrHeader) {
+		if err = r.setAside(err); err == nil {
+			err = r.restore()
+		}
+	}
+	if err != nil {
 		return nil, fault(err)
 	}
 	if err := r.startJournal(); err != nil {

@@ -14,7 +14,6 @@ import (
 	"memfs/store"
 	"memfs/store/claude"
 	"memfs/store/replica/disk"
-	"memfs/store/replica/journal"
 )
 
 func TestOf(t *testing.T) {
@@ -52,12 +51,4 @@ func TestWithKeepsTheErrorInTheChain(t *testing.T) {
 	assert.ErrorIs(t, err, store.ErrNotFound)
 	assert.EqualError(t, err, "notes: not found in the store")
 	assert.NoError(t, exitcode.With(exitcode.Failed, nil))
-}
-
-// R16: a journal whose header is damaged is refused, and only a person can say
-// that it may go.
-func TestR16_ADamagedJournalSaysWhatToDo(t *testing.T) {
-	err := fmt.Errorf("store notes: read journal /s: %w", journal.ErrHeader)
-	assert.Equal(t, exitcode.Failed, exitcode.Of(err))
-	assert.Contains(t, exitcode.Remedy(err), "memfs recover drop")
 }

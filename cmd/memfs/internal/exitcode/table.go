@@ -9,7 +9,6 @@ import (
 	"memfs/store/claude"
 	"memfs/store/replica"
 	"memfs/store/replica/disk"
-	"memfs/store/replica/journal"
 )
 
 // row is what the contract says of one kind of error.
@@ -48,7 +47,6 @@ var table = []row{
 	{is(replica.ErrInUse), Busy, "end that process first, or choose another path or state directory"},
 	{is(store.ErrUnauthorized), Unreachable, "set ANTHROPIC_API_KEY, or ANTHROPIC_API_KEY_FILE, to a key that may use memory stores"},
 	{is(store.ErrUnavailable), Unreachable, "check the network and ANTHROPIC_BASE_URL"},
-	{is(journal.ErrHeader), Failed, "memfs recover list shows what it is, and memfs recover drop takes it away, with the edits that were in it"},
 	{is(replica.ErrNoSpace), Failed, "make room there, or name another with --state-dir"},
 	{as[*store.RateLimitedError], Unreachable, "try again later"},
 }
