@@ -127,6 +127,13 @@ func (b *bench) session(ctx context.Context, s shape, latency time.Duration, sta
 			}
 		}
 	}
+	if passes > 0 {
+		for _, g := range rigs { // the first one tidies up after the start
+			if _, err := g.do(doPass); err != nil {
+				return err
+			}
+		}
+	}
 	for n := range passes {
 		for _, kind := range []struct {
 			row string
