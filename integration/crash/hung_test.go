@@ -40,6 +40,11 @@ func hung(t *testing.T) (h *host, p *process, settled func()) {
 	p = h.start()
 	root, err := os.OpenRoot(h.mnt) // after the kill it still is the mount
 	require.NoError(t, err)
+	// The kernel asks once whether files can be polled. A memfs that is stopped at
+	// that moment would stop this process's runtime, too.
+	first, err := root.Create("first~")
+	require.NoError(t, err)
+	require.NoError(t, first.Close())
 	over := make(chan struct{})
 	var busy sync.WaitGroup
 	for i := range 6 {

@@ -40,6 +40,9 @@ func (t *tree) apply(r *record) error {
 	case recVerdict:
 		if b := t.bases[r.id]; b != nil {
 			b.verdict = Verdict(r.flags)
+			if b.verdict != Unjudged { // to be forgotten once it is back
+				t.dirtyMemories[r.id] = struct{}{}
+			}
 		}
 	case recCounted:
 		t.applyCounted(r)

@@ -116,3 +116,20 @@ func TestR8_AClockSetBackCountsNoDeletesForLong(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, w.Snapshot(nil, nil).Counted, 1)
 }
+
+// R8: a file may come back, and be looked at, between the look that found it
+// deleted and the verdict.
+func TestR8_AVerdictOnAMemoryThatIsBackIsForgotten(t *testing.T) {
+	w := newWorld(t)
+	w.base("a", "/a", "text")
+	w.rm("/a")
+	w.Snapshot(nil, nil)
+	w.write("/a", "text")
+	w.Snapshot(nil, nil)
+	require.NoError(t, w.Judge(map[string]Verdict{"a": HeldBack}))
+	w.Snapshot(nil, nil)
+	w.rm("/a")
+	memories := w.Snapshot(nil, nil).Memories
+	require.Len(t, memories, 1)
+	assert.Equal(t, Unjudged, memories[0].Verdict, "another delete")
+}
