@@ -54,7 +54,10 @@ func hung(t *testing.T) (h *host, p *process, settled func()) {
 	stopped := p.stopInKernel()
 	require.NoError(t, p.cmd.Process.Kill())
 	bound := time.AfterFunc(time.Minute, func() { abort(t, connections, h.mnt) })
-	t.Cleanup(func() { bound.Stop() })
+	t.Cleanup(func() {
+		bound.Stop()
+		abort(t, connections, h.mnt) // what a failed test left
+	})
 	close(over)
 	require.True(t, stopped, "it never waited for a directory's lock when it was stopped")
 	select {
