@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -114,26 +115,64 @@ func TestCancel(t *testing.T) {
 	assert.Equal(t, "next", b.bash("echo next"))
 }
 
-// R15: an agent's command can stop the process that runs the tools, which then
-// takes no more than a pipe holds. A call ends all the same, and so does the box.
-func TestR15_StoppedToolsAreGivenUp(t *testing.T) {
-	b := open(t, nil)
-	b.bash("(sleep 0.1; kill -STOP $PPID) >/dev/null 2>&1 &")
-	time.Sleep(500 * time.Millisecond)
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
-	ended := make(chan error, 1)
-	go func() {
-		_, err := b.run(ctx, "write", map[string]any{"file_path": "a.md", "content": strings.Repeat("x", 1<<20)})
-		ended <- err
-	}()
-	select {
-	case err := <-ended:
-		require.Error(t, err)
-	case <-time.After(30 * time.Second):
-		require.Fail(t, "the call does not end")
+// R15: an agent's command can stop the process that runs the tools, which would
+// answer no more.
+func TestR15_StoppedToolsGoOn(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root's tools have a process above them that they cannot stop")
 	}
-	assert.Equal(t, "next", b.bash("echo next"))
+	b := open(t, nil)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	out, err := b.run(ctx, "bash", map[string]any{"command": "kill -STOP $PPID; echo on"})
+	require.NoError(t, err)
+	assert.Equal(t, "on", strings.TrimSpace(out))
+}
+
+// R15: a process that runs tools and does nothing takes no more than a pipe
+// holds, and what it started keeps its output open. A call ends all the same,
+// and so does the box; the next call has tools again.
+func TestR15_HungToolsAreGivenUp(t *testing.T) {
+	program, err := os.Executable()
+	require.NoError(t, err)
+	const hungOnce = `if mkdir "$0" 2>/dev/null; then read setup; echo '{"ID":0}'; sleep 1000 & exec sleep 1000; fi; exec "$@"`
+	for name, size := range map[string]int{"a call that fits the pipe": 1, "a call that does not": 1 << 20} {
+		t.Run(name, func(t *testing.T) {
+			b := open(t, func(o *toolbox.Options) {
+				o.Command = []string{"/bin/sh", "-c", hungOnce, filepath.Join(o.Workdir, "hung"), program, asTools}
+			})
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			defer cancel()
+			ended := make(chan error, 1)
+			go func() {
+				_, err := b.run(ctx, "write", map[string]any{"file_path": "a.md", "content": strings.Repeat("x", size)})
+				ended <- err
+			}()
+			select {
+			case err := <-ended:
+				require.Error(t, err)
+			case <-time.After(time.Minute):
+				require.Fail(t, "the call does not end")
+			}
+			assert.Equal(t, "next", b.bash("echo next"))
+		})
+	}
+}
+
+// R15: where root may make no namespaces, as in a plain container, calls and
+// boxes end too.
+func TestR15_WithoutNamespaces(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root has namespaces to do without")
+	}
+	program, err := os.Executable()
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, "setpriv", "--bounding-set=-sys_admin", program,
+		"-test.run=^(TestToolsRunInAnotherProcess|TestCancel|TestR15_StoppedToolsGoOn|TestR15_HungToolsAreGivenUp)$", "-test.v").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	assert.Equal(t, 4, strings.Count(string(out), "\n--- PASS"), "%s", out)
 }
 
 func TestSkillsComeAndGo(t *testing.T) {

@@ -26,6 +26,7 @@ const (
 type child struct {
 	command *exec.Cmd
 	in      io.WriteCloser
+	out     io.ReadCloser
 	orders  *json.Encoder
 	answers chan answer   // closed when there are no more
 	exited  chan struct{} // closed when the process is gone
@@ -35,11 +36,10 @@ type child struct {
 // startChild starts the process and waits until it is ready.
 func startChild(o Options) (_ *child, err error) {
 	c := &child{answers: make(chan answer), exited: make(chan struct{}), log: o.Log}
-	out, err := c.launch(o)
-	if err != nil {
+	if err := c.launch(o); err != nil {
 		return nil, err
 	}
-	go c.read(out)
+	go c.read()
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, c.end())
@@ -63,35 +63,35 @@ func startChild(o Options) (_ *child, err error) {
 
 // launch starts the process, with as many of the protections as this process
 // has the privileges for.
-func (c *child) launch(o Options) (out io.Reader, err error) {
+func (c *child) launch(o Options) (err error) {
 	for _, protect := range protections(o) {
 		c.command = exec.Command(o.Command[0], o.Command[1:]...)
 		c.command.Args[0] = "memfs"
 		c.command.Env = append([]string{}, o.Environment...) // nil would be this process's
 		c.command.Stderr, c.command.Dir = os.Stderr, "/"
 		if c.in, err = c.command.StdinPipe(); err != nil {
-			return nil, err
+			return err
 		}
-		if out, err = c.command.StdoutPipe(); err != nil {
-			return nil, err
+		if c.out, err = c.command.StdoutPipe(); err != nil {
+			return err
 		}
 		if err = protect(c.command); err != nil {
-			return nil, err
+			return err
 		}
 		if err = c.command.Start(); err == nil {
 			c.orders = json.NewEncoder(c.in)
-			return out, nil
+			return nil
 		}
 		c.log.Debug("the tools cannot be started in this way", zap.String("code", "tools_unprotected"), zap.Error(err))
 	}
-	return nil, err
+	return err
 }
 
 // read takes answers until the process is gone.
-func (c *child) read(out io.Reader) {
+func (c *child) read() {
 	defer close(c.exited)
 	defer close(c.answers)
-	answers := json.NewDecoder(out)
+	answers := json.NewDecoder(c.out)
 	for {
 		var a answer
 		if err := answers.Decode(&a); err != nil {
@@ -153,6 +153,7 @@ func (c *child) end() error {
 	case <-time.After(closeGrace):
 		c.log.Warn("the tools do not end and are killed", zap.String("code", "tools_killed"))
 		_ = c.command.Process.Kill()
+		_ = c.out.Close() // what it started may hold the other end
 		<-c.exited
 	}
 	return killOrphans()

@@ -152,18 +152,24 @@ func dropPrivileges() error {
 }
 
 // reap waits for every process that is left to this one until pid has ended,
-// and returns its exit code.
+// and returns its exit code. An agent's command can stop pid, which would answer
+// no call any more: it goes on.
 func reap(pid int) (int, error) {
 	for {
 		var status unix.WaitStatus
-		ended, err := unix.Wait4(-1, &status, 0, nil)
+		changed, err := unix.Wait4(-1, &status, unix.WUNTRACED, nil)
 		switch {
 		case errors.Is(err, unix.EINTR):
 		case err != nil:
 			return 1, err
-		case ended == pid && status.Exited():
+		case changed != pid:
+		case status.Stopped():
+			if err := unix.Kill(pid, unix.SIGCONT); err != nil {
+				return 1, err
+			}
+		case status.Exited():
 			return status.ExitStatus(), nil
-		case ended == pid:
+		default:
 			return 1, nil
 		}
 	}
