@@ -19,7 +19,7 @@ import (
 )
 
 // soon is how long the kernel may take to hear of a change.
-const soon = 5 * time.Second
+const soon = 30 * time.Second
 
 // mounted is a mount in a process of its own.
 type mounted struct {

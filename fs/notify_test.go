@@ -48,7 +48,7 @@ func TestNotifierTellsNamesThenDirectories(t *testing.T) {
 		{"entry", 2, 0, "later"},
 		{"inode", 2, 0, ""},
 	}
-	require.Eventually(t, func() bool { return len(k.notices()) == len(want) }, time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(k.notices()) == len(want) }, soon, time.Millisecond)
 	assert.Equal(t, want, k.notices())
 }
 
@@ -103,7 +103,7 @@ func TestNotifierQueuesUntilMounted(t *testing.T) {
 	n := newNotifier(&fakeTree{}, zap.NewNop())
 	n.changed([]replica.Change{{Parent: 1, Name: "early"}})
 	n.start(k)
-	require.Eventually(t, func() bool { return len(k.notices()) == 2 }, time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(k.notices()) == 2 }, soon, time.Millisecond)
 	<-n.disarm()
 
 	idle := newNotifier(&fakeTree{}, zap.NewNop())
@@ -119,7 +119,7 @@ func TestNotifierLogsOnlyWhatIsWrong(t *testing.T) {
 		k := &fakeKernel{code: code}
 		n, logs := startedNotifier(t, k)
 		n.changed([]replica.Change{{Parent: 1, Name: "a"}})
-		require.Eventually(t, func() bool { return len(k.notices()) == 2 && logs.Len() >= lines }, time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return len(k.notices()) == 2 && logs.Len() >= lines }, soon, time.Millisecond)
 		<-n.disarm()
 		assert.Equal(t, lines, logs.Len(), "%v", code)
 	}

@@ -48,7 +48,7 @@ func TestBashCompletes(t *testing.T) {
 	}()
 	await := func(text string) {
 		t.Helper()
-		late := time.After(30 * time.Second)
+		late := time.After(time.Minute)
 		for seen := ""; !strings.Contains(seen, text); {
 			select {
 			case more := <-shown:

@@ -125,7 +125,7 @@ func TestR15_SignalsEndTheMountCleanly(t *testing.T) {
 
 func (h *host) await(path string) {
 	h.t.Helper()
-	require.Eventually(h.t, func() bool { _, err := os.Stat(path); return err == nil }, 20*time.Second, 10*time.Millisecond)
+	require.Eventually(h.t, func() bool { _, err := os.Stat(path); return err == nil }, time.Minute, 10*time.Millisecond)
 }
 
 func TestR15_ForeignUnmountEndsAllMountsOfTheProcess(t *testing.T) {

@@ -39,7 +39,7 @@ func (h *host) kill(mount string, change func(mnt string)) {
 	require.NoError(h.t, json.Unmarshal([]byte(h.must("status", mnt, "--json")), &mounts))
 	require.Len(h.t, mounts, 1)
 	require.NoError(h.t, syscall.Kill(mounts[0].PID, syscall.SIGKILL))
-	require.Eventually(h.t, func() bool { return h.listed()["state"] != "live" }, 20*time.Second, 10*time.Millisecond)
+	require.Eventually(h.t, func() bool { return h.listed()["state"] != "live" }, time.Minute, 10*time.Millisecond)
 	h.must("unmount", mnt) // the dead mount
 }
 

@@ -96,5 +96,5 @@ func (m *mount) tree() map[string]string {
 // eventually waits for what a pass or two bring.
 func (m *mount) eventually(what string, f func() bool) {
 	m.t.Helper()
-	require.Eventually(m.t, f, 20*time.Second, 20*time.Millisecond, what)
+	require.Eventually(m.t, f, time.Minute, 20*time.Millisecond, what)
 }

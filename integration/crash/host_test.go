@@ -246,7 +246,7 @@ func write(t testing.TB, path, text string) {
 // eventually waits for what comes with a pass.
 func eventually(t testing.TB, what string, f func() bool) {
 	t.Helper()
-	require.Eventually(t, f, 20*time.Second, 20*time.Millisecond, what)
+	require.Eventually(t, f, time.Minute, 20*time.Millisecond, what)
 }
 
 // update changes a memory from the store's side.

@@ -37,13 +37,13 @@ func TestR15_TheLastPushOfABusyMount(t *testing.T) {
 
 	ended := make(chan memfs.Result, 1)
 	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		result, err := session.Detach(ctx)
 		assert.NoError(t, err)
 		ended <- result
 	}()
-	require.Eventually(t, func() bool { return !mounted(t, path) }, 10*time.Second, 10*time.Millisecond, "it is detached lazily")
+	require.Eventually(t, func() bool { return !mounted(t, path) }, time.Minute, 10*time.Millisecond, "it is detached lazily")
 	_, err = io.WriteString(in, "go\n")
 	require.NoError(t, err)
 	assert.Empty(t, (<-ended).Unsent)

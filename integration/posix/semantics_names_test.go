@@ -266,7 +266,7 @@ func sizes() map[string]func(*scene) {
 			}
 			s.m.Put(s.memory("b~"), "the store holds this name")
 			s.m.Sync()
-			assert.Eventually(s, func() bool { return attribute(s.T, s.at("b~"), "state") == "clean" }, 10*time.Second, 10*time.Millisecond,
+			assert.Eventually(s, func() bool { return attribute(s.T, s.at("b~"), "state") == "clean" }, time.Minute, 10*time.Millisecond,
 				"its text may come a moment later")
 			require.NoError(s, os.Rename(s.at(".#a"), s.at("a")))
 			s.m.Sync()

@@ -108,5 +108,5 @@ func TestInheritOutsideADaemon(t *testing.T) {
 // await waits for a file that another process makes.
 func await(t *testing.T, path string) {
 	t.Helper()
-	assert.Eventually(t, func() bool { _, err := os.Stat(path); return err == nil }, 10*time.Second, 5*time.Millisecond)
+	assert.Eventually(t, func() bool { _, err := os.Stat(path); return err == nil }, time.Minute, 5*time.Millisecond)
 }

@@ -52,7 +52,7 @@ func await(t *testing.T, ctx context.Context) error { //nolint:revive // the tes
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		require.Fail(t, "the lease does not end")
 		return nil
 	}
