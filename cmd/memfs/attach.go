@@ -47,7 +47,7 @@ func (a *app) hold(ctx context.Context, s settings, specs []volume.Spec, while f
 	defer closing()
 	s.observation.watch(session.Session)
 	supervisor := supervise.New(session, version, a.log)
-	defer a.close(supervisor.Listen(control.Directories(os.Getenv, os.Geteuid())[0]))
+	defer a.close(supervisor.Listen(control.Directory(os.Getenv, os.Geteuid())))
 	return while(supervisor, signals)
 }
 

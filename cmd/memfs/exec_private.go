@@ -30,7 +30,7 @@ func (a *app) execPrivate(s settings) error {
 	cmd := exec.Command(self(), slices.Insert(slices.Clone(a.args), dash, "--"+isolatedRun, "--state-dir="+state)...)
 	cmd.Env = os.Environ()
 	if os.Geteuid() != 0 {
-		cmd.Env = append(cmd.Env, "RUNTIME_DIRECTORY="+control.Directories(os.Getenv, os.Geteuid())[0])
+		cmd.Env = append(cmd.Env, "RUNTIME_DIRECTORY="+control.Directory(os.Getenv, os.Geteuid()))
 	}
 	namespace.Isolate(cmd)
 	syscall.Umask(a.umask) // the command is to find the one that memfs was started with

@@ -12,7 +12,7 @@ import (
 // processes finds the memfs processes that this user may command. One that
 // does not answer is a warning: it must not hide the others.
 func (a *app) processes(ctx context.Context) ([]*control.Process, error) {
-	live, err := control.Processes(ctx, control.Directories(os.Getenv, os.Geteuid()))
+	live, err := control.Processes(ctx, control.Directory(os.Getenv, os.Geteuid()))
 	if err != nil {
 		a.log.Warn("not every memfs process answers", zap.String("code", "process_silent"), zap.Error(err))
 	}

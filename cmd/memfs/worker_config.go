@@ -64,7 +64,7 @@ func (a *app) workerConfig(s *workerSettings, decide bool) (c worker.Config, err
 	}
 	c.Attach = s.options(state, "", a.log)
 	c.Attach.AcceptEmptyDir = false
-	c.Runtime = control.Directories(os.Getenv, os.Geteuid())[0]
+	c.Runtime = control.Directory(os.Getenv, os.Geteuid())
 	c.Tools = toolbox.Options{Command: []string{self(), "worker", "tools"}, Umask: a.umask, Hide: append(s.hide, state, c.Runtime)}
 	c.Tools.Hide = append(c.Tools.Hide, credential.Places(environmentKey)...)
 	if s.toolsUser != "" {

@@ -39,7 +39,7 @@ type served struct {
 
 // ask finds them, as far as they answer.
 func (w served) ask(ctx context.Context) []*control.Process {
-	live, err := control.Processes(ctx, []string{w.dir})
+	live, err := control.Processes(ctx, w.dir)
 	if err != nil {
 		w.log.Debug("not every memfs process answers", zap.String("code", "process_silent"), zap.Error(err))
 	}

@@ -22,14 +22,11 @@ type Process struct {
 	client *http.Client
 }
 
-// Processes asks every memfs process whose socket is in one of dirs for its
-// report, and removes the sockets of dead ones. Those that do not answer
-// within some seconds are left out and named in the error.
-func Processes(ctx context.Context, dirs []string) ([]*Process, error) {
-	var paths []string
-	for _, dir := range dirs {
-		paths = append(paths, sockets(dir)...)
-	}
+// Processes asks every memfs process whose socket is in dir for its report, and
+// removes the sockets of dead ones. Those that do not answer within some seconds
+// are left out and named in the error.
+func Processes(ctx context.Context, dir string) ([]*Process, error) {
+	paths := sockets(dir)
 	live, failed := make([]*Process, len(paths)), make([]error, len(paths))
 	var asking sync.WaitGroup
 	for i, path := range paths { // all at once: one that hangs must not hold up the others

@@ -61,7 +61,7 @@ func listen(t *testing.T, dir string, s control.Session) *control.Server {
 }
 
 func only(t *testing.T, dir string) *control.Process {
-	live, err := control.Processes(t.Context(), []string{dir})
+	live, err := control.Processes(t.Context(), dir)
 	require.NoError(t, err)
 	require.Len(t, live, 1)
 	return live[0]
@@ -147,7 +147,7 @@ func TestSocketGoesWithItsServer(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, server.Close(t.Context()))
 	assert.NoFileExists(t, server.Path())
-	live, err := control.Processes(t.Context(), []string{dir})
+	live, err := control.Processes(t.Context(), dir)
 	require.NoError(t, err)
 	assert.Empty(t, live)
 }
@@ -166,11 +166,11 @@ func TestSocketOfADeadProcessIsRemoved(t *testing.T) {
 	require.ErrorIs(t, err, syscall.ENOENT)
 }
 
-func TestDirectories(t *testing.T) {
+func TestDirectory(t *testing.T) {
 	env := func(pairs map[string]string) func(string) string { return func(k string) string { return pairs[k] } }
-	assert.Equal(t, []string{"/run/memfs-blue", "/run/memfs"},
-		control.Directories(env(map[string]string{"RUNTIME_DIRECTORY": "/run/memfs-blue:/run/other"}), 0))
-	assert.Equal(t, []string{"/run/memfs"}, control.Directories(env(map[string]string{"XDG_RUNTIME_DIR": "/run/user/0"}), 0))
-	assert.Equal(t, []string{"/x/memfs"}, control.Directories(env(map[string]string{"XDG_RUNTIME_DIR": "/x"}), 4711))
-	assert.Equal(t, []string{"/tmp/memfs-4711"}, control.Directories(env(nil), 4711))
+	assert.Equal(t, "/run/memfs-blue",
+		control.Directory(env(map[string]string{"RUNTIME_DIRECTORY": "/run/memfs-blue:/run/other"}), 0))
+	assert.Equal(t, "/run/memfs", control.Directory(env(map[string]string{"XDG_RUNTIME_DIR": "/run/user/0"}), 0))
+	assert.Equal(t, "/x/memfs", control.Directory(env(map[string]string{"XDG_RUNTIME_DIR": "/x"}), 4711))
+	assert.Equal(t, "/tmp/memfs-4711", control.Directory(env(nil), 4711))
 }

@@ -10,25 +10,23 @@ import (
 	"syscall"
 )
 
-// Directories are the places where sockets may be, the best first: what
-// systemd gave this process, the system's for root, the user's own. The first
-// is where this process puts its own; commands look in all of them.
-// getenv is os.Getenv.
-func Directories(getenv func(string) string, uid int) []string {
-	var dirs []string
+// Directory is where the sockets are of the processes that command one another:
+// what this process was given (by systemd, the first of several), the system's
+// for root, or the user's own. getenv is os.Getenv.
+func Directory(getenv func(string) string, uid int) string {
 	if given, _, _ := strings.Cut(getenv("RUNTIME_DIRECTORY"), ":"); given != "" {
-		dirs = append(dirs, given)
+		return given
 	}
 	if uid == 0 {
-		return append(dirs, systemDirectory())
+		return systemDirectory()
 	}
 	if user := getenv("XDG_RUNTIME_DIR"); user != "" {
-		return append(dirs, filepath.Join(user, "memfs"))
+		return filepath.Join(user, "memfs")
 	}
 	if user := filepath.Join("/run/user", strconv.Itoa(uid)); exists(user) {
-		return append(dirs, filepath.Join(user, "memfs"))
+		return filepath.Join(user, "memfs")
 	}
-	return append(dirs, "/tmp/memfs-"+strconv.Itoa(uid))
+	return "/tmp/memfs-" + strconv.Itoa(uid)
 }
 
 func systemDirectory() string {

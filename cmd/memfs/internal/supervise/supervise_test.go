@@ -122,7 +122,7 @@ func TestListen(t *testing.T) {
 	t.Cleanup(func() { assert.NoError(t, os.RemoveAll(root)) })
 	sup, _ := start(t, newSession())
 	closing := sup.Listen(filepath.Join(root, "memfs"))
-	live, err := control.Processes(t.Context(), []string{filepath.Join(root, "memfs")})
+	live, err := control.Processes(t.Context(), filepath.Join(root, "memfs"))
 	require.NoError(t, err)
 	require.Len(t, live, 1)
 	assert.Equal(t, "v1", live[0].Version)
