@@ -42,7 +42,7 @@ any more, and cleans up after a process that died.`,
 		},
 	}
 	s.defineState(cmd.Flags())
-	cmd.Flags().BoolVar(&all, "all", false, "end every memfs process of this user")
+	cmd.Flags().BoolVar(&all, "all", false, "end every memfs process of this user, or of RUNTIME_DIRECTORY")
 	return cmd
 }
 
