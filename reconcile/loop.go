@@ -70,6 +70,7 @@ type line struct {
 	last     Report
 	err      error
 	failures int
+	steady   time.Time // since when passes have not failed
 	next     time.Time
 	total    Totals
 }
@@ -135,9 +136,15 @@ func (r *Reconciler) Nudge() {
 }
 
 // Sync makes a pass now that sends everything, and waits for it. It begins
-// after the call; one that is going on is waited for first.
+// after the call; one that is going on is waited for first. Where passes had
+// failed and this one did not, timed ones need not be late any more.
 func (r *Reconciler) Sync(ctx context.Context, allowDeletes bool) (Report, error) {
-	return r.Pass(ctx, PassOptions{Everything: true, AllowDeletes: allowDeletes})
+	late := r.Status().Failures > 0
+	report, err := r.Pass(ctx, PassOptions{Everything: true, AllowDeletes: allowDeletes})
+	if err == nil && late {
+		r.Nudge()
+	}
+	return report, err
 }
 
 // Final makes the last pass, which sends everything, within ctx (R15). The
@@ -195,7 +202,9 @@ func (r *Reconciler) record(report Report, err error) {
 	r.line.last, r.line.err = report, err
 	r.line.total.add(report, err)
 	if err == nil {
-		r.line.failures = 0
+		if r.line.failures > 0 {
+			r.line.failures, r.line.steady = 0, time.Now()
+		}
 	} else if !errors.Is(err, context.Canceled) {
 		r.line.failures++
 	}

@@ -116,6 +116,23 @@ func TestR14_RetryAfterIsHonoured(t *testing.T) {
 	})
 }
 
+// R14: a store that asked for an hour, and answers a person before it is over,
+// is well again.
+func TestR14_ASyncThatSucceedsEndsTheBackoff(t *testing.T) {
+	withBench(t, func(b *bench) { b.put("/f", "v0"); b.o.Interval = time.Second }, func(b *bench) {
+		b.hook(func(string) error { return &store.RateLimitedError{After: time.Hour} }, nil)
+		stop := b.background(b.rec.Run)
+		defer stop()
+		time.Sleep(3 * time.Second)
+		require.Greater(t, time.Until(b.rec.Status().Next), 50*time.Minute)
+		b.hook(nil, nil)
+		b.sync()
+		b.put("/f", "theirs")
+		time.Sleep(3 * time.Second)
+		require.Equal(t, "theirs", b.read("/f"))
+	})
+}
+
 func TestLoop_NudgeBringsThePassForward(t *testing.T) {
 	withBench(t, func(b *bench) { b.put("/f", "v0"); b.o.Interval = time.Minute }, func(b *bench) {
 		stop := b.background(b.rec.Run)

@@ -120,6 +120,7 @@ func New(r *replica.Replica, remote store.Reader, o Options) *Reconciler {
 		archived: info.Archived()}
 	rec.pass = make(chan struct{}, 1)
 	rec.line.kick, rec.line.pulled = make(chan struct{}, 1), make(chan struct{}, 1)
+	rec.line.steady = time.Now()
 	return rec
 }
 
@@ -132,8 +133,11 @@ func (r *Reconciler) policy(o PassOptions) Policy {
 	defer r.mu.Unlock()
 	s := &r.state
 	p := Policy{ReadOnly: r.writes == nil, Archived: s.archived, Everything: o.Everything, Interval: r.o.Interval,
-		Deletions: r.o.Deletions, AllowDeletes: o.AllowDeletes, NoGuard: r.o.AllowMassDelete,
+		Steady: r.line.steady, Deletions: r.o.Deletions, AllowDeletes: o.AllowDeletes, NoGuard: r.o.AllowMassDelete,
 		MaxMemories: r.o.MaxMemories, Refused: map[string]Refusal{}, InFlight: map[uint64]bool{}, Split: maps.Clone(s.split)}
+	if r.line.failures > 0 {
+		p.Steady = time.Now() // this may be the first one again
+	}
 	s.full.limit(&p, r.view.Len(), time.Now())
 	for path, refusal := range s.refused {
 		p.Refused[path] = refusal

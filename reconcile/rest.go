@@ -16,7 +16,7 @@ func (p *planner) rest(u *unit) {
 	if p.in.Policy.Everything || u.step == settled {
 		return
 	}
-	due := u.restsUntil(p.in.Policy.Interval, p.now)
+	due := u.restsUntil(p.in.Policy, p.now)
 	if due.After(p.now) {
 		u.hold, u.due = Resting, due
 	} else if u.local != nil && u.local.Emptied && !u.local.Written.After(p.now) {
@@ -24,16 +24,16 @@ func (p *planner) rest(u *unit) {
 	}
 }
 
-// restsUntil is when the unit is at rest. What is dirty for two intervals is
-// due whatever happens to it, but for a file that was emptied: what follows is
-// still to be written.
-func (u *unit) restsUntil(interval time.Duration, now time.Time) time.Time {
+// restsUntil is when the unit is at rest. What is dirty for two intervals in
+// which passes came through is due whatever happens to it, but for a file that
+// was emptied: what follows is still to be written.
+func (u *unit) restsUntil(o Policy, now time.Time) time.Time {
 	if u.local == nil {
-		return settles(u.touched, u.first, interval, now)
+		return settles(u.touched, u.first, o, now)
 	}
-	due := settles(later(u.local.Written, u.local.Moved), u.local.DirtySince, interval, now)
+	due := settles(later(u.local.Written, u.local.Moved), u.local.DirtySince, o, now)
 	if u.local.Emptied && !u.local.Written.After(now) {
-		due = later(due, u.local.Written.Add(max(2*interval, emptyRest)))
+		due = later(due, u.local.Written.Add(max(2*o.Interval, emptyRest)))
 	}
 	return due
 }
@@ -41,13 +41,16 @@ func (u *unit) restsUntil(interval time.Duration, now time.Time) time.Time {
 // settles is when something that last changed at last, and has differed since
 // since, is at rest. A time in the future means that the clock was set back;
 // nothing rests by such a time.
-func settles(last, since time.Time, interval time.Duration, now time.Time) time.Time {
+func settles(last, since time.Time, o Policy, now time.Time) time.Time {
 	if last.IsZero() || last.After(now) {
 		return now
 	}
 	due := last.Add(quiet)
-	if !since.IsZero() {
-		due = earlier(due, since.Add(2*interval))
+	if since.IsZero() {
+		return due
 	}
-	return due
+	if !o.Steady.After(now) {
+		since = later(since, o.Steady)
+	}
+	return earlier(due, since.Add(2*o.Interval))
 }

@@ -44,6 +44,41 @@ func TestR4_WhatNeverRestsGoesAfterTwoIntervals(t *testing.T) {
 	require.Len(t, Plan(w.input()).Sends, 1)
 }
 
+// R4: it is what could have been sent that goes after two intervals. A push
+// begins them anew, and so does the end of an outage: the file has rested since
+// it was first changed.
+func TestR4_HalfASaveIsNotSentForAnEarlierOne(t *testing.T) {
+	half := func(b *bench, path string) {
+		b.Helper()
+		b.write(path, "half")
+		time.Sleep(time.Second)
+		_, err := b.rec.Pass(b.Context(), PassOptions{})
+		require.NoError(b, err)
+		require.NotEqual(b, "half", b.texts()[path])
+		b.write(path, "whole")
+		_, err = b.timed()
+		require.NoError(b, err)
+		require.Equal(b, "whole", b.texts()[path])
+	}
+	withBench(t, func(b *bench) { b.put("/f", "v0") }, func(b *bench) {
+		for _, path := range []string{"/f", "/new"} {
+			b.write(path, "before")
+			_, err := b.timed()
+			require.NoError(b, err)
+			half(b, path)
+			half(b, path)
+		}
+	})
+	withBench(t, func(b *bench) { b.put("/f", "v0") }, func(b *bench) {
+		b.write("/f", "before")
+		b.hook(func(string) error { return errNoAnswer }, nil)
+		_, err := b.timed()
+		require.ErrorIs(b, err, errNoAnswer)
+		b.hook(nil, nil)
+		half(b, "/f")
+	})
+}
+
 func TestR4_AnEmptiedFileRestsForItsOwnBound(t *testing.T) {
 	for interval, bound := range map[time.Duration]time.Duration{time.Second: 10 * time.Second, 15 * time.Second: 30 * time.Second} {
 		w := timed(t)

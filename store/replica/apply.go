@@ -98,6 +98,7 @@ func (t *tree) applyTo(n *node, r *record) error {
 		n.gen++
 	case recCarry:
 		t.carry(n, r.id)
+		n.since = 0 // what differs from here on, differs from this base
 	case recSynced:
 		n.before = nil
 	case recFailed:

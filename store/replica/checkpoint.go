@@ -145,6 +145,10 @@ func (r *Replica) snapshotRecords() (iter.Seq[[]byte], map[store.SHA]struct{}, e
 			w.add(verdictRecord(b.ID, b.verdict))
 		}
 	}
+	w.changes(t.root)
+	for _, n := range orphans {
+		w.changes(n)
+	}
 	for _, s := range t.sends {
 		w.add(record{kind: recSent, seq: s.Seq, op: uint64(s.Op), id: s.ID, path: s.Path, sha: s.SHA, ino: uint64(s.Ino), time: uint64(nanos(s.At))})
 	}
@@ -217,6 +221,13 @@ func (w *snapshotWriter) contents(dir *node) {
 		if n.before != nil {
 			w.content(n, *n.before, recBefore)
 		}
+	})
+}
+
+// changes writes what is known of changes: after the bases, by which a file
+// that carries a memory starts anew.
+func (w *snapshotWriter) changes(dir *node) {
+	dir.files(func(n *node) {
 		if n.since == 0 && n.written == 0 && n.moved == 0 && !n.replaced {
 			return
 		}

@@ -105,3 +105,16 @@ func TestR4_AFileIsHeldUntilALaterSave(t *testing.T) {
 	require.Equal(t, "textured and more", w.read("/a"))
 	require.Equal(t, "textu", w.read("/b"))
 }
+
+// R4: what never rests is sent after two intervals, through kills and
+// checkpoints, which do not begin them anew.
+func TestR4_SinceWhenAFileDiffersOutlivesACheckpoint(t *testing.T) {
+	w := newWorld(t)
+	w.base("a", "/a", "text")
+	w.write("/a", "changed")
+	since := w.Snapshot(nil, nil).Memories[0].Carrier.DirtySince
+	require.NotZero(t, since)
+	require.NoError(t, w.Checkpoint())
+	w.kill()
+	assert.Equal(t, since.UnixNano(), w.Snapshot(nil, nil).Memories[0].Carrier.DirtySince.UnixNano())
+}

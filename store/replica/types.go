@@ -99,7 +99,7 @@ type File struct {
 	// place did; zero if never.
 	Written time.Time
 	Moved   time.Time
-	// DirtySince is when the file first differed from base.
+	// DirtySince is when the file first differed from what was last agreed.
 	DirtySince time.Time
 	// Emptied is set while the file is empty because it was truncated or
 	// created and not written since.
