@@ -177,10 +177,10 @@ func (m *Mounted) serve(server *fuse.Server, verified <-chan struct{}) {
 	server.Serve()
 	<-verified
 	m.notifier.disarm()
-	if m.Attached() && !m.covered() && Stale(m.path) {
+	if path := m.place(); m.attached(path) && !m.covered(path) && Stale(path) {
 		// The connection was aborted and left a dead mount behind. A live one is
 		// somebody else's, with the device that was ours.
-		if err := unmountLazily(m.path); err != nil {
+		if err := unmountLazily(path); err != nil {
 			m.log.Warn("dead mount left behind", zap.String("code", "dead_mount_left"), zap.Error(err))
 		}
 	}

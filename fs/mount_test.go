@@ -330,3 +330,22 @@ func TestR15_TheNextMountStaysWhenARequestWasWaitedFor(t *testing.T) {
 	m.do(order{Do: "await", Timeout: soon})
 	assert.Equal(t, "text", next.read("a"))
 }
+
+// TestR15_AMountThatMovedIsUnmounted: whoever renames a directory above a mount
+// takes it along.
+func TestR15_AMountThatMovedIsUnmounted(t *testing.T) {
+	m := newMount(t, map[string]string{"/a": "text"}, func(c *childConfig) {
+		c.Path = filepath.Join(filepath.Dir(c.Path), "above", "mnt")
+	})
+	moved := filepath.Join(filepath.Dir(filepath.Dir(m.path)), "moved")
+	require.NoError(t, os.Rename(filepath.Dir(m.path), moved))
+	text, err := os.ReadFile(filepath.Join(moved, "mnt", "a"))
+	require.NoError(t, err)
+	assert.Equal(t, "text", string(text))
+	m.do(order{Do: "unmount", Timeout: soon})
+	m.do(order{Do: "await", Timeout: soon})
+	left, err := mountsAt(filepath.Join(moved, "mnt"))
+	require.NoError(t, err)
+	assert.Empty(t, left)
+	require.NoError(t, os.Rename(moved, filepath.Dir(m.path)))
+}

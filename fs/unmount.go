@@ -62,16 +62,16 @@ func (m *Mounted) Unmount(ctx context.Context) error {
 	}
 	retry := time.NewTicker(busyRetry)
 	defer retry.Stop()
-	for m.Attached() {
-		if m.covered() {
-			return fmt.Errorf("unmount %s: %w", m.path, ErrCovered)
+	for path := m.place(); m.attached(path); path = m.place() {
+		if m.covered(path) {
+			return fmt.Errorf("unmount %s: %w", path, ErrCovered)
 		}
-		err := unmount(m.path)
+		err := unmount(path)
 		if err == nil {
 			break
 		}
 		if !errors.Is(err, unix.EBUSY) {
-			return fmt.Errorf("unmount %s: %w", m.path, err)
+			return fmt.Errorf("unmount %s: %w", path, err)
 		}
 		select {
 		case <-m.done:
@@ -80,7 +80,7 @@ func (m *Mounted) Unmount(ctx context.Context) error {
 			continue
 		case <-ctx.Done():
 		}
-		return m.detach()
+		return m.detach(path)
 	}
 	// Other mount namespaces may still have the mount.
 	select {
@@ -91,10 +91,10 @@ func (m *Mounted) Unmount(ctx context.Context) error {
 	}
 }
 
-func (m *Mounted) detach() error {
-	busy := &BusyError{Path: m.path, Holders: m.Busy()}
-	if err := unmountLazily(m.path); err != nil {
-		return fmt.Errorf("detach %s: %w", m.path, err)
+func (m *Mounted) detach(path string) error {
+	busy := &BusyError{Path: path, Holders: m.Busy()}
+	if err := unmountLazily(path); err != nil {
+		return fmt.Errorf("detach %s: %w", path, err)
 	}
 	m.log.Warn("mount in use, detached lazily", zap.String("code", "mount_busy"), zap.Stringers("holders", busy.Holders))
 	return busy
@@ -106,20 +106,35 @@ var ErrCovered = errors.New("another filesystem is mounted over it; unmount that
 
 // covered reports whether something else than a FUSE filesystem is on top at
 // the path.
-func (m *Mounted) covered() bool {
-	here, err := mountinfo.GetMounts(entriesAt(m.path))
+func (m *Mounted) covered(path string) bool {
+	here, err := mountinfo.GetMounts(entriesAt(path))
 	return err == nil && len(here) > 0 && (device{here[len(here)-1].Major, here[len(here)-1].Minor}) != m.device
 }
 
-// Attached reports whether this mount, and no other, is on top at its path. It
-// is false after somebody else unmounted it lazily, though it is served for as
-// long as somebody uses it (Done).
-func (m *Mounted) Attached() bool {
+// attached reports whether this mount, and no other, is on top at a path. It is
+// false after somebody else unmounted it lazily, though it is served for as long
+// as somebody uses it (Done).
+func (m *Mounted) attached(path string) bool {
 	select {
 	case <-m.done: // the kernel gives its device to the next mount
 		return false
 	default:
 	}
-	here, err := mountsAt(m.path)
+	here, err := mountsAt(path)
 	return err == nil && len(here) > 0 && here[len(here)-1].device == m.device
+}
+
+// place is where the mount is now: where it was mounted, or where it went since,
+// by itself or with a directory above it that was renamed.
+func (m *Mounted) place() string {
+	if m.attached(m.path) || m.device == (device{}) {
+		return m.path
+	}
+	moved, err := mountTable(func(i *mountinfo.Info) (skip, stop bool) {
+		return i.Root != "/" || (device{i.Major, i.Minor}) != m.device, false
+	})
+	if err != nil || len(moved) == 0 {
+		return m.path
+	}
+	return moved[0].Path
 }
