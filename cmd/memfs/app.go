@@ -9,6 +9,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
@@ -73,8 +74,19 @@ func (a *app) explain(err error) {
 	if remedy := exitcode.Remedy(err); remedy != "" {
 		message += ": " + remedy
 	}
-	_, _ = fmt.Fprintln(a.stderr, "memfs: "+message)
+	said := make(chan struct{})
+	go func() {
+		defer close(said)
+		_, _ = fmt.Fprintln(a.stderr, "memfs: "+message)
+	}()
+	select {
+	case <-said:
+	case <-time.After(sayTime): // nobody reads it
+	}
 }
+
+// sayTime bounds how long the last words may take: a pipe can be full.
+const sayTime = time.Second
 
 func oneLine(text string) string {
 	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' })

@@ -11,6 +11,7 @@ var stagedIn = map[string]string{
 	"held_deletes":       "integration/crash/guard_test.go",
 	"final_cut_off":      "reconcile/pass_test.go",
 	"unknown_error":      "fs/errno_test.go",
+	"log_lost":           "cmd/memfs/internal/logging/sink_test.go",
 	"journal_damaged":    "integration/crash/kill_test.go",
 	"journal_unreadable": "store/replica/aside_test.go",
 	"save_cut_off":       "integration/crash/save_test.go",

@@ -25,7 +25,8 @@ func Levels() []string { return []string{"debug", "info", "warn", "error"} }
 func Formats() []string { return []string{Text, JSON} }
 
 // New makes a logger that writes to w, and nothing there that could do something
-// to a terminal.
+// to a terminal. It waits for w for a second at most: lines are late or, by the
+// thousand, lost where that is a pipe that nobody reads.
 func New(w zapcore.WriteSyncer, level, format string) (*zap.Logger, error) {
 	least, err := zapcore.ParseLevel(level)
 	if err != nil {
@@ -48,7 +49,16 @@ func New(w zapcore.WriteSyncer, level, format string) (*zap.Logger, error) {
 	default:
 		return nil, fmt.Errorf("log format %q: want %s or %s", format, Text, JSON)
 	}
-	return zap.New(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(visible.Writer(w))), least), zap.ErrorOutput(w)), nil
+	lost := func(lines int) []byte {
+		entry := zapcore.Entry{Level: zapcore.WarnLevel, Time: time.Now(), Message: "lines of the log were lost while nobody read it"}
+		line, err := encoder.EncodeEntry(entry, []zapcore.Field{zap.String("code", "log_lost"), zap.Int("lines", lines)})
+		if err != nil {
+			return nil
+		}
+		return line.Bytes()
+	}
+	out := visible.Writer(&sink{w: w, lost: lost})
+	return zap.New(zapcore.NewCore(encoder, zapcore.AddSync(out), least), zap.ErrorOutput(w)), nil
 }
 
 func encodeTime(t time.Time, to zapcore.PrimitiveArrayEncoder) {
