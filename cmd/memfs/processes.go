@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 
 	"go.uber.org/zap"
 
 	"memfs/cmd/memfs/internal/control"
+	"memfs/fs"
+	"memfs/fs/mountpoint"
 )
 
 // processes finds the memfs processes that this user may command. One that
@@ -28,4 +31,18 @@ func serving(live []*control.Process, path string) *control.Process {
 		}
 	}
 	return nil
+}
+
+// unserved says why no process can be told anything about path.
+func unserved(path string) error {
+	mounts, err := fs.Mounts()
+	if err != nil {
+		return err
+	}
+	for _, m := range mounts {
+		if mountpoint.Inside(path, m.Path) {
+			return fmt.Errorf("%s is mounted by a memfs process that cannot be reached from here: run this as its user and with its RUNTIME_DIRECTORY, or umount %s", m.Path, m.Path)
+		}
+	}
+	return fmt.Errorf("%s is not mounted by memfs: memfs status lists what is", path)
 }

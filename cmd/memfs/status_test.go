@@ -101,7 +101,11 @@ func TestR20_StatusAddsUp(t *testing.T) {
 	}
 	assert.Equal(t, []string{"refused", "conflict"}, codes)
 
-	inside := h.with("RUNTIME_DIRECTORY=" + h.path("nothing-here")).status(mnt)
+	outside := h.with("RUNTIME_DIRECTORY=" + h.path("nothing-here"))
+	for _, command := range []string{"sync", "unmount"} {
+		outside.fails(exitcode.Failed, mnt+" is mounted by a memfs process that cannot be reached from here", command, mnt)
+	}
+	inside := outside.status(mnt)
 	assert.Zero(t, inside.PID, "a sandbox that sees only the mount")
 	inside.Status.Sync.Next, s.Sync.Next = time.Time{}, time.Time{}
 	assert.Equal(t, s.Status, inside.Status.Status)

@@ -52,7 +52,7 @@ func (a *app) sync(ctx context.Context, paths []string, allowDeletes bool) error
 		}
 		p := serving(live, path)
 		if p == nil {
-			return fmt.Errorf("%s is not mounted by memfs: memfs status lists what is", path)
+			return unserved(path)
 		}
 		if requests[p] == nil {
 			requests[p] = &control.SyncRequest{AllowDeletes: allowDeletes}

@@ -102,7 +102,7 @@ func (a *app) clearPaths(paths []string, state string) error {
 		case fs.Stale(path):
 			errs = append(errs, clearPath(path, state))
 		case slices.ContainsFunc(mounts, func(m fs.MountInfo) bool { return m.Path == path }):
-			errs = append(errs, fmt.Errorf("%s is mounted by a memfs process that cannot be reached from here: run this as its user and with its RUNTIME_DIRECTORY, or umount %s", path, path))
+			errs = append(errs, unserved(path))
 		default:
 			_, _ = fmt.Fprintln(a.stdout, "nothing is mounted at "+path)
 		}
