@@ -71,6 +71,7 @@ type Options struct {
 type Mounted struct {
 	path     string
 	device   device
+	source   string
 	notifier *notifier
 	log      *zap.Logger
 	panics   atomic.Int64
@@ -153,7 +154,7 @@ func (m *Mounted) verify(server *fuse.Server) error {
 	if len(here) == 0 {
 		return errors.New("the mount vanished while it was made")
 	}
-	m.device = here[len(here)-1].device
+	m.device, m.source = here[len(here)-1].device, here[len(here)-1].source
 	return nil
 }
 

@@ -131,7 +131,7 @@ func (m *Mounted) place() string {
 		return m.path
 	}
 	moved, err := mountTable(func(i *mountinfo.Info) (skip, stop bool) {
-		return i.Root != "/" || (device{i.Major, i.Minor}) != m.device, false
+		return i.Root != "/" || i.Source != m.source || (device{i.Major, i.Minor}) != m.device, false
 	})
 	if err != nil || len(moved) == 0 {
 		return m.path
