@@ -44,8 +44,9 @@ type Policy struct {
 	Everything bool
 	// Interval is the sync interval; rest is measured in it.
 	Interval time.Duration
-	// Steady is since when passes have come through. What changed before it may
-	// have rested meanwhile, and could not be sent.
+	// Steady is since when passes have come through: those of this process, since
+	// the last that failed. What changed before may have rested meanwhile, and
+	// could not be sent.
 	Steady time.Time
 	// Deletions says whether deletes are sent (R8).
 	Deletions Deletions

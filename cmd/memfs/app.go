@@ -9,7 +9,6 @@ import (
 	"os"
 	"regexp"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
@@ -74,19 +73,8 @@ func (a *app) explain(err error) {
 	if remedy := exitcode.Remedy(err); remedy != "" {
 		message += ": " + remedy
 	}
-	said := make(chan struct{})
-	go func() {
-		defer close(said)
-		_, _ = fmt.Fprintln(a.stderr, "memfs: "+message)
-	}()
-	select {
-	case <-said:
-	case <-time.After(sayTime): // nobody reads it
-	}
+	logging.Say(a.stderr, "memfs: "+message+"\n")
 }
-
-// sayTime bounds how long the last words may take: a pipe can be full.
-const sayTime = time.Second
 
 func oneLine(text string) string {
 	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' })

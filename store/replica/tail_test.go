@@ -106,8 +106,8 @@ func TestR4_AFileIsHeldUntilALaterSave(t *testing.T) {
 	require.Equal(t, "textu", w.read("/b"))
 }
 
-// R4: what never rests is sent after two intervals, through kills and
-// checkpoints, which do not begin them anew.
+// R4, R20: since when a file waits to be sent is known through kills and
+// checkpoints.
 func TestR4_SinceWhenAFileDiffersOutlivesACheckpoint(t *testing.T) {
 	w := newWorld(t)
 	w.base("a", "/a", "text")

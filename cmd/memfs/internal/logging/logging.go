@@ -25,8 +25,8 @@ func Levels() []string { return []string{"debug", "info", "warn", "error"} }
 func Formats() []string { return []string{Text, JSON} }
 
 // New makes a logger that writes to w, and nothing there that could do something
-// to a terminal. It waits for w for a second at most: lines are late or, by the
-// thousand, lost where that is a pipe that nobody reads.
+// to a terminal. It waits for w for a second at most: where that is a pipe that
+// nobody reads, lines are late, and lost beyond a megabyte.
 func New(w zapcore.WriteSyncer, level, format string) (*zap.Logger, error) {
 	least, err := zapcore.ParseLevel(level)
 	if err != nil {

@@ -52,3 +52,16 @@ func TestR14_AReaderThatStandsStillHoldsUpNothing(t *testing.T) {
 		}
 	})
 }
+
+// R15: nor do the last words of a command.
+func TestR15_LastWordsWaitForNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, w := io.Pipe()
+		began := time.Now()
+		logging.Say(w, "memfs: over\n")
+		assert.Equal(t, time.Second, time.Since(began))
+		line, err := bufio.NewReader(r).ReadString('\n')
+		require.NoError(t, err)
+		assert.Equal(t, "memfs: over\n", line)
+	})
+}
