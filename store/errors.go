@@ -49,7 +49,7 @@ type PathConflictError struct {
 }
 
 func (e *PathConflictError) Error() string {
-	return fmt.Sprintf("path taken in the store by %q (%q)", e.Path, e.ID)
+	return fmt.Sprintf("path taken in the store by %.1024q (%.80q)", e.Path, e.ID)
 }
 
 // RateLimitedError says that the store wants fewer requests (429).

@@ -45,7 +45,7 @@ var (
 func CheckPath(path string) error {
 	rest, ok := strings.CutPrefix(path, "/")
 	if !ok {
-		return fmt.Errorf("%w: %q does not begin with a slash", ErrPathIllegal, path)
+		return fmt.Errorf("%w: %.80q does not begin with a slash", ErrPathIllegal, path)
 	}
 	if len(path) > MaxPath {
 		return fmt.Errorf("%w: %d bytes, at most %d", ErrPathTooLong, len(path), MaxPath)

@@ -17,10 +17,10 @@ func Hash(content []byte) SHA { return sha256.Sum256(content) }
 func ParseSHA(s string) (SHA, error) {
 	var h SHA
 	if len(s) != hex.EncodedLen(len(h)) {
-		return SHA{}, fmt.Errorf("content hash %q: want %d hex digits", s, hex.EncodedLen(len(h)))
+		return SHA{}, fmt.Errorf("content hash %.80q: want %d hex digits", s, hex.EncodedLen(len(h)))
 	}
 	if _, err := hex.Decode(h[:], []byte(s)); err != nil {
-		return SHA{}, fmt.Errorf("content hash %q: %w", s, err)
+		return SHA{}, fmt.Errorf("content hash %.80q: %w", s, err)
 	}
 	return h, nil
 }

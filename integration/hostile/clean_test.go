@@ -10,12 +10,17 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// clean requires of a log that it has one JSON object a line, nothing that
-// could do something to a terminal, no secret, no content and no trace of a
-// panic.
+// maxLine is more than a line of the log needs, in bytes: a dozen of the longest
+// paths.
+const maxLine = 16 << 10
+
+// clean requires of a log that it has one JSON object a line, none of them long,
+// nothing that could do something to a terminal, no secret, no content and no
+// trace of a panic.
 func (h *host) clean(log string) {
 	h.t.Helper()
 	for line := range strings.Lines(log) {
+		assert.Less(h.t, len(line), maxLine, "%.200s", line)
 		var event object
 		if strings.HasPrefix(line, "memfs: ") {
 			continue // how the command ended

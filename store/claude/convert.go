@@ -26,7 +26,7 @@ func (r *reader) memory(m anthropic.BetaManagedAgentsMemory, full bool) (store.M
 	case checkID(m.MemoryVersionID) != nil:
 		err = checkID(m.MemoryVersionID)
 	case m.MemoryStoreID != r.id:
-		err = fmt.Errorf("it belongs to store %q", m.MemoryStoreID)
+		err = fmt.Errorf("it belongs to store %.80q", m.MemoryStoreID)
 	case m.Path == "":
 		err = errors.New("it has no path")
 	default:
@@ -47,7 +47,7 @@ func (r *reader) memory(m anthropic.BetaManagedAgentsMemory, full bool) (store.M
 		out.Content, err = content(m.Content, m.JSON.Content.Valid(), out.Size, sum)
 	}
 	if err != nil {
-		return store.Memory{}, fmt.Errorf("%w: memory %q: %w", store.ErrProtocol, m.ID, err)
+		return store.Memory{}, fmt.Errorf("%w: memory %.80q: %w", store.ErrProtocol, m.ID, err)
 	}
 	return out, nil
 }
@@ -89,7 +89,7 @@ func (r *reader) version(v anthropic.BetaManagedAgentsMemoryVersion, full bool) 
 	case checkID(v.MemoryID) != nil:
 		err = checkID(v.MemoryID)
 	case v.MemoryStoreID != r.id:
-		err = fmt.Errorf("it belongs to store %q", v.MemoryStoreID)
+		err = fmt.Errorf("it belongs to store %.80q", v.MemoryStoreID)
 	case v.CreatedAt.IsZero():
 		err = errors.New("it has no time") // R5's cursor is made of these
 	case out.Redacted():
@@ -106,7 +106,7 @@ func (r *reader) version(v anthropic.BetaManagedAgentsMemoryVersion, full bool) 
 		}
 	}
 	if err != nil {
-		return store.Version{}, fmt.Errorf("%w: version %q: %w", store.ErrProtocol, v.ID, err)
+		return store.Version{}, fmt.Errorf("%w: version %.80q: %w", store.ErrProtocol, v.ID, err)
 	}
 	return out, nil
 }

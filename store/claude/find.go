@@ -82,7 +82,7 @@ func describe(infos []store.Info) string {
 			parts = append(parts, fmt.Sprintf("and %d more", len(infos)-most))
 			break
 		}
-		parts = append(parts, fmt.Sprintf("%s (%q)", info.ID, info.Name))
+		parts = append(parts, fmt.Sprintf("%s (%.80q)", info.ID, info.Name))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -9,17 +9,18 @@ import (
 const (
 	// patience is how long a line may take to be written.
 	patience = time.Second
-	// maxQueue bounds what waits for a reader that stands still, in bytes.
+	// maxQueue bounds what waits for a reader that stands still, in bytes; one
+	// line may be longer.
 	maxQueue = 1 << 20
 )
 
 // sink writes lines in their order. Whoever reads them can stand still, as a
 // supervisor whose pipe is full, and must hold up neither a file operation nor a
-// pass nor the end (R14, R15): after patience lines are queued, and beyond
-// maxQueue counted.
+// pass nor the end (R14, R15): after patience lines are queued, and what does not
+// fit behind others in maxQueue is counted.
 type sink struct {
 	w io.Writer
-	// lost is the line that says how many are missing.
+	// lost is the line that says how many are missing. Of one line none can be.
 	lost func(lines int) []byte
 
 	mu      sync.Mutex
@@ -35,7 +36,7 @@ func Say(w io.Writer, line string) { _, _ = (&sink{w: w}).Write([]byte(line)) }
 // Write is io.Writer's; it never fails, since nobody could be told.
 func (s *sink) Write(line []byte) (int, error) {
 	s.mu.Lock()
-	if len(s.queue)+len(line) <= maxQueue {
+	if len(s.queue) == 0 || len(s.queue)+len(line) <= maxQueue {
 		s.queue = append(s.queue, line...)
 	} else {
 		s.dropped++

@@ -2,6 +2,7 @@ package logging_test
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"strings"
@@ -64,4 +65,17 @@ func TestR15_LastWordsWaitForNobody(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, "memfs: over\n", line)
 	})
+}
+
+// R14: a line longer than all that may wait is none that nobody read.
+func TestR14_ALongLineIsWritten(t *testing.T) {
+	long := strings.Repeat("x", 3<<20)
+	var said, logged bytes.Buffer
+	logging.Say(&said, long)
+	assert.Equal(t, len(long), said.Len())
+	log, err := logging.New(zapcore.AddSync(&logged), "info", logging.JSON)
+	require.NoError(t, err)
+	log.Info(long)
+	assert.Greater(t, logged.Len(), len(long))
+	assert.NotContains(t, logged.String(), "log_lost")
 }
