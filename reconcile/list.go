@@ -168,6 +168,11 @@ func (l *lister) children(ctx context.Context, dir string) (children []string, e
 		if len(children)+len(p.Prefixes) > maxListed { // each holds a memory
 			return fmt.Errorf("%w: more than %d directories", store.ErrProtocol, maxListed)
 		}
+		for _, child := range p.Prefixes {
+			if err := checkBelow(child, dir); err != nil {
+				return err
+			}
+		}
 		children = append(children, p.Prefixes...)
 		return l.add(p)
 	})
@@ -180,22 +185,17 @@ func (l *lister) children(ctx context.Context, dir string) (children []string, e
 func (l *lister) descend(ctx context.Context, dir string, children []string) error {
 	first := children[:min(len(children), maxFetches)]
 	before := l.count()
-	if err := l.each(ctx, dir, first); err != nil || len(first) == len(children) {
+	if err := l.each(ctx, first); err != nil || len(first) == len(children) {
 		return err
 	}
 	if l.count()-before < store.MaxBasicPage {
 		return pages(ctx, l, store.ListQuery{Prefix: dir}, l.add)
 	}
-	return l.each(ctx, dir, children[len(first):])
+	return l.each(ctx, children[len(first):])
 }
 
-// each lists several directories below one at once.
-func (l *lister) each(ctx context.Context, parent string, dirs []string) error {
-	for _, dir := range dirs {
-		if err := checkBelow(dir, parent); err != nil {
-			return err
-		}
-	}
+// each lists several directories at once.
+func (l *lister) each(ctx context.Context, dirs []string) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, dir := range dirs {
 		group.Go(func() error { return l.below(ctx, dir) })

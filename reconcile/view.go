@@ -63,7 +63,7 @@ func (v *View) Put(memories ...store.Memory) bool {
 // paths from before there was that limit.
 func occupies(path string) bool {
 	err := store.CheckPath(path)
-	return err == nil || errors.Is(err, store.ErrPathTooLong)
+	return err == nil || errors.Is(err, store.ErrPathTooLong) && len(path) < store.MaxListedPath
 }
 
 // place notes which path a memory has, and reports whether no other has it, and

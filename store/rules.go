@@ -22,6 +22,9 @@ const (
 	// MaxSegment is the longest single name in bytes that a filesystem can
 	// show. The API itself allows longer ones.
 	MaxSegment = 255
+	// MaxListedPath is how many bytes are kept of a path that a store lists and
+	// that is too long to be shown.
+	MaxListedPath = 4 * MaxPath
 	// DefaultMaxMemories is how many memories a store may hold.
 	DefaultMaxMemories = 10_000
 	// MarkerName is the file at a mount's root that ties it to its store.

@@ -57,7 +57,7 @@ var listings = []attack{
 	{name: "format characters", entries: at("/a\u202eb", "/a\u2028b", "/a\u2029b", "/\ufeffa", "/a\u200db", "/\u2066a"), hidden: 6},
 	{name: "not UTF-8", entries: at("/a"+notUTF8, notUTF8), hidden: 2},
 	{name: "names too long", entries: at("/"+strings.Repeat("n", 256), "/"+strings.Repeat("n/", 20)+"n", "/"+strings.Repeat("nn/", 400)+"n"), hidden: 3},
-	{name: "huge paths", entries: at("/"+strings.Repeat("n", 1<<20), strings.Repeat("n", 1<<20)), hidden: 2},
+	{name: "huge paths", entries: at("/"+strings.Repeat("n", 1<<20), strings.Repeat("n", 1<<20), "/"+strings.Repeat("n/", 1<<19)+"n"), hidden: 3},
 	{name: "longest names", entries: at("/" + strings.Repeat("n", 255)), shown: []string{strings.Repeat("n", 255)}},
 	{name: "the marker", entries: at("/" + store.MarkerName), hidden: 1},
 	{name: "local-only names", entries: at("/.git/config", "/a~"), shown: []string{".git/config", "a~"}},

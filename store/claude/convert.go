@@ -37,7 +37,7 @@ func (r *reader) memory(m anthropic.BetaManagedAgentsMemory, full bool) (store.M
 	out := store.Memory{
 		ID:        strings.Clone(m.ID),
 		VersionID: strings.Clone(m.MemoryVersionID),
-		Path:      strings.Clone(m.Path),
+		Path:      keptPath(m.Path),
 		Size:      m.ContentSizeBytes,
 		SHA:       sum,
 		CreatedAt: instant(m.CreatedAt),
@@ -76,7 +76,7 @@ func (r *reader) version(v anthropic.BetaManagedAgentsMemoryVersion, full bool) 
 		ID:         strings.Clone(v.ID), // see memory
 		MemoryID:   strings.Clone(v.MemoryID),
 		Operation:  store.Operation(strings.Clone(string(v.Operation))),
-		Path:       strings.Clone(v.Path),
+		Path:       keptPath(v.Path),
 		Size:       v.ContentSizeBytes,
 		CreatedAt:  instant(v.CreatedAt),
 		CreatedBy:  actor(v.CreatedBy),
@@ -110,6 +110,10 @@ func (r *reader) version(v anthropic.BetaManagedAgentsMemoryVersion, full bool) 
 	}
 	return out, nil
 }
+
+// keptPath copies a path. Of one that is too long for any use the beginning is
+// kept, which is too long still.
+func keptPath(path string) string { return strings.Clone(path[:min(len(path), store.MaxListedPath)]) }
 
 // checkSize checks a content's size against its hash as far as one can without
 // the content. No answer could bring one over basicAnswer.

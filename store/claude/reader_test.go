@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -71,6 +72,15 @@ func TestList_EmptyPageMayHaveANext(t *testing.T) {
 	assert.Equal(t, "page_2", got.Next)
 	_, err = api.Reader(storeID).List(t.Context(), store.ListQuery{Page: "page_2"})
 	assert.ErrorIs(t, err, store.ErrProtocol, "a cursor that does not move would never end")
+}
+
+func TestR12_OfAPathWithoutEndTheBeginningIsKept(t *testing.T) {
+	_, api := serve(t, always(200, page(nil, memory("mem_1", strings.Repeat("/n", 1<<19), "", false))))
+	got, err := api.Reader(storeID).List(t.Context(), store.ListQuery{})
+	require.NoError(t, err)
+	require.Len(t, got.Memories, 1)
+	assert.Equal(t, strings.Repeat("/n", store.MaxListedPath/2), got.Memories[0].Path)
+	assert.ErrorIs(t, store.CheckPath(got.Memories[0].Path), store.ErrPathTooLong, "as the whole")
 }
 
 func TestGet_AnswersAreChecked(t *testing.T) {
