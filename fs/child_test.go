@@ -133,7 +133,7 @@ func runChild(in *json.Decoder) error {
 			unmounted = nil
 		case o, more := <-orders:
 			if !more {
-				ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+				ctx, cancel := context.WithTimeout(context.Background(), soon)
 				defer cancel()
 				return errors.Join(ch.mount.Unmount(ctx), tree.Close())
 			}

@@ -97,7 +97,7 @@ func (m *mounted) kill() {
 func (m *mounted) end() {
 	if !m.ended {
 		_ = m.in.Close()
-		hung := time.AfterFunc(20*time.Second, func() { _ = m.command.Process.Kill() })
+		hung := time.AfterFunc(2*soon, func() { _ = m.command.Process.Kill() })
 		<-m.logged
 		assert.NoError(m.t, m.command.Wait(), "the child did not end well")
 		hung.Stop()

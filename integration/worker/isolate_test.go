@@ -138,7 +138,7 @@ func (h *host) asNobody(args ...string) *exec.Cmd {
 	require.NoError(h.t, unix.Mknod(device, unix.S_IFCHR|0o666, int(unix.Mkdev(10, 229))))
 	require.NoError(h.t, os.Chmod(device, 0o666))
 	script := `mount --bind "$0" /dev/fuse && exec setpriv --reuid 65534 --regid 65534 --clear-groups "$@"`
-	c := exec.Command("unshare", append([]string{"--mount", "sh", "-c", script, device, program}, args...)...)
+	c := apart(script, append([]string{device, program}, args...)...)
 	c.Env, c.Dir = h.environment(), h.dir
 	return c
 }

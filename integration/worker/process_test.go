@@ -57,9 +57,17 @@ func (h *host) withoutFUSE(args ...string) *exec.Cmd {
 		h.t.Skip("only root can take /dev/fuse away")
 	}
 	c := h.command(append([]string{"worker", "poll", "--workdir", h.path("work")}, args...)...)
-	hidden := exec.Command("unshare", append([]string{"--mount", "sh", "-c", `mount --bind /dev/fuse /dev/fuse && mount -o remount,bind,nodev /dev/fuse && exec "$0" "$@"`}, c.Args...)...)
+	hidden := apart(`mount --bind /dev/fuse /dev/fuse && mount -o remount,bind,nodev /dev/fuse && exec "$0" "$@"`, c.Args...)
 	hidden.Env, hidden.Dir = c.Env, c.Dir
 	return hidden
+}
+
+// apart runs a script in a mount namespace of its own, without the memfs mounts
+// that others have. Where mounts are private, as in most containers, a copy would
+// keep them in use.
+func apart(script string, args ...string) *exec.Cmd {
+	const forget = `for at in $(awk '$3 == "fuse.memfs" { print $2 }' /proc/self/mounts); do umount -l "$(printf %b "$at")"; done; `
+	return exec.Command("unshare", append([]string{"--mount", "sh", "-c", forget + script}, args...)...)
 }
 
 // shell is a command of the host's operator.

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -50,7 +49,7 @@ func TestServeSessionsFromScripts(t *testing.T) {
 		worker.Env = append(worker.Env, name+"="+value)
 	}
 	env, dir := worker.Env, worker.Dir
-	worker = exec.Command("unshare", append([]string{"--mount", "sh", "-c", `mount -t tmpfs none /mnt && exec "$0" "$@"`}, worker.Args...)...)
+	worker = apart(`mount -t tmpfs none /mnt && exec "$0" "$@"`, worker.Args...)
 	worker.Env, worker.Dir = env, dir
 	w := h.run(worker)
 	server.eventually("session_over", `"answers": 4, "errors": 1`)
