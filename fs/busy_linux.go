@@ -8,11 +8,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/moby/sys/mountinfo"
 	"golang.org/x/sys/unix"
 )
 
 // Busy names the processes that use the mount, as far as this process may see
-// them: those of other users are hidden from an ordinary one.
+// them: those of other users are hidden from an ordinary one. Of a mount
+// namespace that has a copy of the mount it names one process.
 //
 // It recognizes files by their device and asks the filesystem nothing.
 func (m *Mounted) Busy() []Holder {
@@ -21,12 +23,22 @@ func (m *Mounted) Busy() []Holder {
 		return nil
 	}
 	var holders []Holder
+	own, _ := os.Readlink("/proc/self/ns/mnt")
+	known := map[string]bool{own: true}
 	for _, process := range processes {
 		pid, err := strconv.Atoi(process.Name())
 		if err != nil {
 			continue
 		}
-		if uses := m.device.usedBy(filepath.Join("/proc", process.Name())); len(uses) > 0 {
+		dir := filepath.Join("/proc", process.Name())
+		uses := m.device.usedBy(dir)
+		if namespace, err := os.Readlink(filepath.Join(dir, "ns/mnt")); err == nil && !known[namespace] {
+			known[namespace] = true
+			if m.device.mountedFor(dir) {
+				uses = append(uses, "mount namespace")
+			}
+		}
+		if len(uses) > 0 {
 			holders = append(holders, Holder{PID: pid, Command: command(pid), Uses: uses})
 		}
 	}
@@ -78,6 +90,18 @@ func (d device) mappedBy(process string) bool {
 		}
 	}
 	return false
+}
+
+// mountedFor reports whether the device is mounted where a process is.
+func (d device) mountedFor(process string) bool {
+	file, err := os.Open(filepath.Join(process, "mountinfo"))
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	ours := func(m *mountinfo.Info) (skip, stop bool) { return d != device{m.Major, m.Minor}, false }
+	mounts, err := mountinfo.GetMountsFromReader(file, ours)
+	return err == nil && len(mounts) > 0
 }
 
 func command(pid int) string {

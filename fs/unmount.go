@@ -41,7 +41,8 @@ func (e *BusyError) Error() string {
 type Holder struct {
 	PID     int
 	Command string
-	// Uses says with what: "cwd", "root", "exe", "map" or "fd 3".
+	// Uses says with what: "cwd", "root", "exe", "map", "fd 3", or "mount
+	// namespace", which has the mount as well.
 	Uses []string
 }
 
