@@ -44,6 +44,67 @@ func TestR4_WhatNeverRestsGoesAfterTwoIntervals(t *testing.T) {
 	require.Len(t, Plan(w.input()).Sends, 1)
 }
 
+// R4: whatever way of saving takes the place of a file, over and over, what never
+// rests is sent after two intervals, and not before.
+func TestR4_SavesThatReplaceTheFileGoAfterTwoIntervals(t *testing.T) {
+	for name, save := range map[string]func(b *bench, path, text string){
+		"rename": func(b *bench, path, text string) {
+			b.write("/tmp", text)
+			b.mv("/tmp", path)
+		},
+		"unlink and create": func(b *bench, path, text string) {
+			if _, err := b.lookup(path); err == nil {
+				b.rm(path)
+			}
+			b.write(path, text)
+		},
+		"rename aside and create": func(b *bench, path, text string) {
+			if _, err := b.lookup(path); err == nil {
+				b.mv(path, path+".bak")
+			}
+			b.write(path, text)
+		},
+	} {
+		for _, path := range []string{"/f", "/new"} {
+			t.Run(name+path, func(t *testing.T) {
+				withBench(t, func(b *bench) { b.put("/f", "v0") }, func(b *bench) {
+					began, sent := time.Now(), b.texts()[path]
+					var after []time.Duration
+					for i := range 70 {
+						save(b, path, fmt.Sprint("save ", i))
+						time.Sleep(time.Second)
+						_, err := b.rec.Pass(b.Context(), PassOptions{})
+						require.NoError(b, err)
+						if now := b.texts()[path]; now != sent {
+							sent, after = now, append(after, time.Since(began))
+						}
+					}
+					require.Len(b, after, 2, "%v", after)
+					require.GreaterOrEqual(b, after[0], 30*time.Second)
+					require.LessOrEqual(b, after[1], 63*time.Second)
+				})
+			})
+		}
+	}
+}
+
+// R4: a name that rested before it was taken again has nothing to do with what
+// was there.
+func TestR4_ANameThatRestedBeginsAnew(t *testing.T) {
+	withBench(t, func(b *bench) { b.put("/f", "v0") }, func(b *bench) {
+		b.write("/f", "before")
+		b.hook(func(string) error { return errNoAnswer }, nil)
+		b.rm("/f")
+		time.Sleep(time.Hour)
+		b.hook(nil, nil)
+		b.write("/f", "half")
+		time.Sleep(time.Second)
+		_, err := b.rec.Pass(b.Context(), PassOptions{})
+		require.NoError(b, err)
+		require.NotEqual(b, "half", b.texts()["/f"])
+	})
+}
+
 // R4: it is what could have been sent that goes after two intervals. A push
 // begins them anew, and so does the end of an outage: the file has rested since
 // it was first changed.

@@ -98,7 +98,7 @@ func (t *tree) applyTo(n *node, r *record) error {
 		n.gen++
 	case recCarry:
 		t.carry(n, r.id)
-		n.since = 0 // what differs from here on, differs from this base
+		n.agree() // see applyBase
 	case recSynced:
 		n.before = nil
 	case recFailed:
@@ -153,6 +153,7 @@ func (t *tree) applyNode(r *record) error {
 		if n.made && !n.dir {
 			n.written = n.ctime
 			t.markFile(n, n.ctime)
+			t.occupy(n, n.ctime)
 			t.inherit(n, "")
 		}
 	}
@@ -183,6 +184,7 @@ func (t *tree) remove(n *node, now int64) {
 	if !n.dir {
 		t.touchPath(path, now)
 		t.touchMemory(n.memory, now)
+		t.vacate(path, n, now)
 		t.uncarry(n)
 		delete(t.dirtyFiles, n.ino)
 		n.gen++
@@ -221,7 +223,10 @@ func (t *tree) applyRename(r *record) error {
 	if to.under(n) {
 		return fmt.Errorf("%w: rename into itself", errGarbled)
 	}
-	n.files(func(f *node) { t.touchPath(f.path(), now) })
+	n.files(func(f *node) {
+		t.touchPath(f.path(), now)
+		t.vacate(f.path(), f, now)
+	})
 	replaced := ""
 	if target := to.children[r.newName]; target != nil {
 		replaced = target.memory
@@ -236,6 +241,7 @@ func (t *tree) applyRename(r *record) error {
 		t.touchMemory(f.memory, now)
 		f.moved = now
 		t.markFile(f, now)
+		t.occupy(f, now)
 	})
 	from.touch(now)
 	to.touch(now)
@@ -286,6 +292,9 @@ func (t *tree) applyBase(r *record) {
 	b.Base = Base{ID: r.id, VersionID: r.version, Path: r.path, SHA: r.sha, Size: int64(r.size),
 		CreatedAt: when(int64(r.btime)), UpdatedAt: when(int64(r.mtime))}
 	b.touched, b.first = 0, 0
+	if n, ok := t.at(r.path); ok && !n.dir {
+		n.agree() // what differs from here on, differs from this base
+	}
 	t.basePath[r.path] = r.id
 	t.dirtyMemories[r.id] = struct{}{}
 	if b.carrier != nil {

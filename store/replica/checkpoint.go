@@ -231,7 +231,7 @@ func (w *snapshotWriter) changes(dir *node) {
 		if n.since == 0 && n.written == 0 && n.moved == 0 && !n.replaced {
 			return
 		}
-		rec := record{kind: recDirty, ino: uint64(n.ino), time: uint64(n.written), mtime: uint64(n.moved), since: uint64(n.since),
+		rec := record{kind: recDirty, ino: uint64(n.ino), time: uint64(n.written), mtime: uint64(n.moved), since: uint64(n.dirtySince()),
 			id: n.replacedID, path: n.replacedPath}
 		if n.emptied {
 			rec.flags |= flagEmptied

@@ -35,6 +35,7 @@ type node struct {
 	written int64
 	moved   int64
 	since   int64 // first differed from base; 0 while it does not
+	earlier int64 // since when what had its name before it did; 0 for nothing
 	emptied bool
 	failed  bool
 	// failedAt is when, in this process; 0 is long ago: a save that failed

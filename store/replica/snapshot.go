@@ -21,6 +21,7 @@ func (r *Replica) Snapshot(ids, paths []string) Snapshot {
 	t := r.tree
 	s := Snapshot{Time: r.o.Now(), MarkerOK: r.markerOK(), Paths: make(map[string]PathState, len(paths)), BaseCount: len(t.bases)}
 	s.Counted = t.recent(s.Time)
+	t.forgetVacancies(nanos(s.Time))
 
 	wanted := make(map[string]struct{}, len(ids)+len(t.dirtyMemories))
 	for id := range t.dirtyFiles {
@@ -114,7 +115,8 @@ func (r *Replica) settleFile(n *node, wanted map[string]struct{}) {
 	id, atBase := t.basePath[n.path()]
 	switch {
 	case atBase && n.content.hash() == t.bases[id].SHA && t.clean(t.bases[id]):
-		n.since, n.failed = 0, false
+		n.agree()
+		n.failed = false
 		r.release(n, t.bases[id])
 		if r.meantEmpty(n) {
 			delete(t.dirtyFiles, n.ino)
@@ -205,7 +207,7 @@ func (r *Replica) memory(b *agreed) Memory {
 
 func (r *Replica) describe(n *node) *File {
 	return &File{Ino: n.ino, Gen: n.gen, Path: n.path(), SHA: n.content.hash(), Size: n.content.size, MemoryID: n.memory,
-		Written: when(n.written), Moved: when(n.moved), DirtySince: when(n.since), Emptied: n.emptied && n.content.size == 0,
+		Written: when(n.written), Moved: when(n.moved), DirtySince: when(n.dirtySince()), Emptied: n.emptied && n.content.size == 0,
 		Failed: n.failed || n.damaged, Scratch: n.local, Fetched: r.here(n.content)}
 }
 

@@ -105,8 +105,8 @@ func (r *Replica) Status() Status {
 		}
 		state, _ := r.stateOf(n)
 		s.count(state)
-		if state == Dirty && n.since != 0 && (s.OldestUnsent.IsZero() || when(n.since).Before(s.OldestUnsent)) {
-			s.OldestUnsent = when(n.since)
+		if since := when(n.dirtySince()); state == Dirty && !since.IsZero() && (s.OldestUnsent.IsZero() || since.Before(s.OldestUnsent)) {
+			s.OldestUnsent = since
 		}
 	})
 	s.Memories = s.Clean + s.Remote + s.Dirty + s.Refused + s.Held

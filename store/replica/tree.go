@@ -28,6 +28,8 @@ type tree struct {
 	dirtyFiles    map[Ino]struct{}
 	strays        map[Ino]*node
 	dirtyMemories map[string]struct{}
+	// vacated are the names that local changes took from files of late.
+	vacated map[string]vacancy
 
 	made         int   // nodes made here, with or without a name
 	memories     int   // linked files that are not scratch by name
@@ -49,6 +51,7 @@ func newTree(scratch Patterns) *tree {
 		scratch: scratch, nodes: make(map[Ino]*node), nextIno: Root + 1, nextSeq: 1,
 		bases: make(map[string]*agreed), basePath: make(map[string]string), sends: make(map[uint64]Send),
 		dirtyFiles: make(map[Ino]struct{}), strays: make(map[Ino]*node), dirtyMemories: make(map[string]struct{}),
+		vacated: make(map[string]vacancy),
 	}
 	t.root = &node{ino: Root, dir: true, made: true}
 	t.nodes[Root] = t.root
