@@ -121,7 +121,7 @@ func TestNothingHangs(t *testing.T) {
 		m.Put("/a", version(i))
 		began := time.Now()
 		m.Sync()
-		assert.Less(t, time.Since(began), 10*time.Second)
+		assert.Less(t, time.Since(began), time.Minute)
 	}
 	programs.Wait()
 	idle()
