@@ -13,6 +13,7 @@ import (
 	"memfs/fs/mountpoint"
 	"memfs/store"
 	"memfs/store/claude"
+	"memfs/store/replica"
 	"memfs/store/replica/disk"
 )
 
@@ -38,6 +39,7 @@ func TestOf(t *testing.T) {
 		"no fusermount3":     {fs.ErrNoHelper, exitcode.HostNotReady},
 		"parent":             {&mountpoint.ParentError{Path: "/m", Err: os.ErrPermission}, exitcode.HostNotReady},
 		"open to others":     {&disk.UnsafeError{Path: "/s"}, exitcode.HostNotReady},
+		"no space":           {fmt.Errorf("mount /m: %w", replica.ErrNoSpace), exitcode.HostNotReady},
 		"path taken":         {&mountpoint.TakenError{Path: "/m"}, exitcode.PathTaken},
 		"mounted":            {fmt.Errorf("mount /m: %w", fs.ErrMounted), exitcode.Busy},
 		"locked":             {&disk.LockedError{Path: "/s"}, exitcode.Busy},

@@ -47,7 +47,7 @@ var table = []row{
 	{is(replica.ErrInUse), Busy, "end that process first, or choose another path or state directory"},
 	{is(store.ErrUnauthorized), Unreachable, "set ANTHROPIC_API_KEY, or ANTHROPIC_API_KEY_FILE, to a key that may use memory stores"},
 	{is(store.ErrUnavailable), Unreachable, "check the network and ANTHROPIC_BASE_URL"},
-	{is(replica.ErrNoSpace), Failed, "make room there, or name another with --state-dir"},
+	{is(replica.ErrNoSpace), HostNotReady, "make room there, or name another with --state-dir"},
 	{as[*store.RateLimitedError], Unreachable, "try again later"},
 }
 
