@@ -5,23 +5,29 @@ import (
 	"time"
 )
 
-// maxTried is how many different files a store may refuse at one count before
-// it is taken to be full without asking further.
-const maxTried = 8
+const (
+	// maxTried is how many different files a store may refuse before the next
+	// has to wait for another pass.
+	maxTried = 8
+	// maxProbes is how many creates of a pass that sends everything may be
+	// refused before the others wait.
+	maxProbes = 32
+)
 
 // fullness is what is known of a store that refused a create which keeps to all
 // rules. It may be full, or it may refuse that one content: both are answered
-// alike (400). So it is taken to be full at the count it had, and one other
-// create at a time finds out: where that is taken, it was the content (R11).
+// alike (400). So it is taken to be full at the count it had, and few other
+// creates at a time find out: where one is taken, it was the content (R11).
 // Where the count sinks there is room, for what was refused as well.
 type fullness struct {
-	// at is how many memories the store had; 0 while it takes more.
-	at    int
+	// since is the time of the last refusal; zero while the store takes more.
 	since time.Time
+	// at is how many memories it had.
+	at int
 	// sure: it is known to be full, and nothing need be found out.
 	sure bool
-	// refused are the files that it did not take at this count, by path.
-	refused map[string]Refusal
+	// tried are the creates that it did not take since, by path.
+	tried map[string]Try
 	// turn moves with every refusal.
 	turn int
 }
@@ -30,62 +36,103 @@ type fullness struct {
 type attempt struct{ turn, count int }
 
 // filled notes that a create was refused; sure says that it is for want of room.
-func (f *fullness) filled(count int, now time.Time, sure bool) {
-	f.at, f.since, f.sure = max(f.at, count, 1), now, sure
+// Memories that left while it went on may have made room.
+func (f *fullness) filled(a attempt, count int, now time.Time, sure bool) {
+	f.at, f.since, f.sure = max(a.count, count), now, sure
 	f.turn++
 }
 
 // begins is for a create that begins at this count.
 func (f *fullness) begins(count int) attempt { return attempt{f.turn, count} }
 
+// missed notes that a create was not taken, whatever the reason.
+func (f *fullness) missed(path string, t Try) {
+	if f.since.IsZero() {
+		return
+	}
+	if was := f.tried[path]; was.SHA == t.SHA && was.Refused && !t.Refused {
+		t.Refused, t.Reason = true, was.Reason
+	}
+	if f.tried == nil {
+		f.tried = map[string]Try{}
+	}
+	f.tried[path] = t
+}
+
+// refused counts the files that were refused.
+func (f *fullness) refused() int {
+	n := 0
+	for _, t := range f.tried {
+		if t.Refused {
+			n++
+		}
+	}
+	return n
+}
+
 // took notes that the store took a create, after which it has count memories.
-// It returns the files that it refused for what they are, as it turns out.
-func (f *fullness) took(a attempt, count int) map[string]Refusal {
-	if f.at == 0 {
+// It returns the files that it refused for what they are, as it turns out; what
+// it refused long ago may have been for a cap that was raised since.
+func (f *fullness) took(a attempt, count int, now time.Time) map[string]Refusal {
+	if f.since.IsZero() {
 		return nil
 	}
 	if a.turn != f.turn || a.count < f.at {
 		f.at = max(f.at, count) // it had begun before, or there was room
 		return nil
 	}
-	refused := f.refused
+	refused := map[string]Refusal{}
+	for path, t := range f.tried {
+		if t.Refused && now.Sub(t.At) <= listEvery {
+			refused[path] = Refusal{SHA: t.SHA, Reason: t.Reason}
+		}
+	}
 	*f = fullness{turn: f.turn}
 	return refused
 }
 
-// limit applies what is known to a policy, at a count of memories.
-func (f *fullness) limit(p *Policy, count int, now time.Time) {
-	if f.at == 0 {
-		return
+// room is what a plan may know, at a count of memories. most is how many
+// creates may yet be refused in this pass.
+func (f *fullness) room(count, most int, now time.Time) *Room {
+	if f.since.IsZero() {
+		return nil
 	}
 	f.at = max(f.at, count)
-	if now.Sub(f.since) > listEvery { // perhaps its cap was raised
-		f.since, f.sure, f.refused = now, false, nil
+	r := &Room{At: f.at, Since: f.since, Probes: max(most, 0), Tried: maps.Clone(f.tried)}
+	r.Again = now.Sub(f.since) > listEvery // perhaps its cap was raised
+	r.Sure = f.sure && !r.Again
+	switch {
+	case r.Sure:
+		r.Probes = 0
+	case f.refused() < maxTried:
+		r.Probes = max(r.Probes, 1) // one after the other, so that the first few are told soon
 	}
-	p.MaxMemories = min(p.MaxMemories, f.at)
-	p.Probe = !f.sure && len(f.refused) < maxTried
-	p.Full = maps.Clone(f.refused)
+	return r
 }
 
 // unfit notes that the store did not take a create: for what it is or for want
-// of room. It reports whether the file is the only one.
-func (r *Reconciler) unfit(a Action, err error) (only bool) {
+// of room. It reports whether it seems to be for what it is.
+func (r *Reconciler) unfit(a Action, err error) (itself bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	f := &r.state.full
-	f.filled(r.view.Len(), time.Now(), false)
-	if f.refused == nil {
-		f.refused = map[string]Refusal{}
-	}
-	f.refused[a.Local] = Refusal{SHA: a.SHA, Reason: err.Error() + "; or the store is full"}
-	return len(f.refused) == 1
+	f, count, now := &r.state.full, r.view.Len(), time.Now()
+	f.filled(a.began, count, now, false)
+	f.missed(a.Local, Try{SHA: a.SHA, At: now, Refused: true, Reason: err.Error() + "; or the store is full"})
+	return f.refused() == 1 || sparse(count, r.o.MaxMemories)
+}
+
+// missed notes that a create was not taken, so that others are tried before it.
+func (r *Reconciler) missed(a Action) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.state.full.missed(a.Local, Try{SHA: a.SHA, At: time.Now()})
 }
 
 // setFull notes that the store takes no more memories than it has now.
-func (r *Reconciler) setFull() {
+func (r *Reconciler) setFull(a Action) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.state.full.filled(r.view.Len(), time.Now(), true)
+	r.state.full.filled(a.began, r.view.Len(), time.Now(), true)
 }
 
 // beginsCreate notes what is known when a create begins.
@@ -100,25 +147,9 @@ func (r *Reconciler) beginsCreate() attempt {
 func (r *Reconciler) tookCreate(began attempt) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	full := r.state.full.at > 0
-	maps.Copy(r.state.refused, r.state.full.took(began, r.view.Len()))
-	return full && r.state.full.at == 0
-}
-
-// holdFull holds a create that the store has no room for. What alone was not
-// taken may be refused for what it is.
-func (p *planner) holdFull(u *unit) {
-	u.hold = Full
-	if len(p.in.Policy.Full) == 1 && p.triedFull(u) {
-		u.hold = Refused
-	}
-}
-
-// triedFull reports whether the store has refused this very create at its
-// present count.
-func (p *planner) triedFull(u *unit) bool {
-	refusal, tried := p.in.Policy.Full[u.local.Path]
-	return tried && refusal.SHA == u.local.SHA
+	full := !r.state.full.since.IsZero()
+	maps.Copy(r.state.refused, r.state.full.took(began, r.view.Len(), time.Now()))
+	return full && r.state.full.since.IsZero()
 }
 
 // atCap reports whether the store holds as many memories as it may.
@@ -140,8 +171,8 @@ func (r *Reconciler) setWaiting(waiting bool) {
 func (r *Reconciler) refusal(path string) Refusal {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if refusal, full := r.state.full.refused[path]; full {
-		return refusal
+	if t := r.state.full.tried[path]; t.Refused {
+		return Refusal{SHA: t.SHA, Reason: t.Reason}
 	}
 	return r.state.refused[path]
 }

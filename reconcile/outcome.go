@@ -49,10 +49,10 @@ func (r *Reconciler) rejected(ctx context.Context, a Action, err error) result {
 	case errors.Is(err, store.ErrArchived):
 		r.setArchived()
 		return result{}
-	case errors.Is(err, store.ErrFull), a.Op == replica.OpCreate && errors.Is(err, store.ErrInvalid) && r.atCap():
-		r.setFull()
+	case errors.Is(err, store.ErrFull), a.Op == replica.OpCreate && errors.Is(err, store.ErrInvalid) && !errors.Is(err, store.ErrUnfit) && r.atCap():
+		r.setFull(a)
 		return result{full: true, again: true}
-	case a.Op == replica.OpCreate && errors.Is(err, store.ErrInvalid):
+	case a.Op == replica.OpCreate && errors.Is(err, store.ErrInvalid) && !errors.Is(err, store.ErrUnfit):
 		if r.unfit(a, err) {
 			r.tell.rejected(a, r.refusal(a.Local).Reason)
 		}

@@ -115,6 +115,8 @@ type passing struct {
 	// plan is the last one; failed are the paths of sends that did not succeed.
 	plan   Result
 	failed map[string]bool
+	// refusals counts the creates that the store refused, be it for want of room.
+	refusals int
 	// again asks for another round: the store turned out to be other than the
 	// view said.
 	again bool
@@ -204,7 +206,7 @@ func (p *passing) carryOut(ctx context.Context) error {
 // input gathers what a plan is made from. The requests in flight are looked up
 // first: what they change meanwhile is left alone by the plan.
 func (p *passing) input() Input {
-	in := Input{Policy: p.policy(p.o), View: p.view, Listed: p.learner.lastListed()}
+	in := Input{Policy: p.policy(p.o, p.refusals), View: p.view, Listed: p.learner.lastListed()}
 	in.Remote = p.view.Pending(p.replica.Base)
 	ids := make([]string, 0, len(in.Remote))
 	var paths []string

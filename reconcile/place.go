@@ -25,34 +25,6 @@ func (p *planner) keepScratch() {
 	}
 }
 
-// limitCreates holds the creates that the store has no room for (R11). They are
-// taken in the order of the last writes.
-func (p *planner) limitCreates() {
-	limit := p.in.Policy.MaxMemories
-	if limit <= 0 {
-		return
-	}
-	room, leaving, probe := limit-p.in.View.Len(), false, p.in.Policy.Probe
-	guarded := slices.ContainsFunc(p.units, func(u *unit) bool { return u.hold == Guarded })
-	for _, u := range p.inOrder() {
-		switch {
-		case u.hold != free:
-		case u.step == remove:
-			leaving = true
-		case u.step == create && room > 0:
-			room--
-		case u.step == create && probe && !p.triedFull(u):
-			probe = false
-		case u.step == create:
-			p.holdFull(u)
-			if guarded {
-				u.blocker = "deletes that would make room are " + Guarded.String()
-			}
-			p.res.Again = p.res.Again || leaving
-		}
-	}
-}
-
 // deferObstructed holds what the store wants placed where, in the tree or in
 // base, something stays that this plan does not move, and reports whether it
 // held anything. Holding one may obstruct another.

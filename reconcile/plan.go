@@ -55,10 +55,9 @@ type Policy struct {
 	AllowDeletes, NoGuard bool
 	// MaxMemories is how many memories the store takes; 0 means no limit.
 	MaxMemories int
-	// Probe: whether the store has no more room is not certain, so one create
-	// goes all the same. Full are those that it did not take, by local path.
-	Probe bool
-	Full  map[string]Refusal
+	// Room is what is known of a store that refused creates; nil while it takes
+	// them (R11).
+	Room *Room
 	// Refused are the refusals that the store has given, by local path.
 	Refused map[string]Refusal
 	// InFlight are the sends (by Seq) that have not been answered yet. What

@@ -127,8 +127,9 @@ func New(r *replica.Replica, remote store.Reader, o Options) *Reconciler {
 // Hidden is how many memories of the store cannot be shown as files (R12).
 func (r *Reconciler) Hidden() int { return r.view.Hidden() }
 
-// policy is the present policy of a plan.
-func (r *Reconciler) policy(o PassOptions) Policy {
+// policy is the present policy of a plan in a pass in which the store has
+// refused some creates already.
+func (r *Reconciler) policy(o PassOptions, refused int) Policy {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := &r.state
@@ -138,7 +139,13 @@ func (r *Reconciler) policy(o PassOptions) Policy {
 	if r.line.failures > 0 {
 		p.Steady = time.Now() // this may be the first one again
 	}
-	s.full.limit(&p, r.view.Len(), time.Now())
+	probes := 1
+	if o.Everything {
+		probes = maxProbes
+	}
+	if !r.atCap() {
+		p.Room = s.full.room(r.view.Len(), probes-refused, time.Now())
+	}
 	for path, refusal := range s.refused {
 		p.Refused[path] = refusal
 	}

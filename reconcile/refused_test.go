@@ -69,8 +69,8 @@ func TestR11_AFullStoreTakesTheNextWhenOneIsFreed(t *testing.T) {
 // A store may take fewer memories than is known here. It says so as it says that
 // it will not have a content.
 func TestR11_AStoreThatTakesFewerThanIsKnownIsFull(t *testing.T) {
-	withBench(t, func(b *bench) { b.put("/a", "a"); b.put("/b", "b"); b.max = 2 }, func(b *bench) {
-		for i := range 50 {
+	withBench(t, func(b *bench) { b.put("/a", "a"); b.put("/b", "b"); b.max, b.o.MaxMemories = 2, 20 }, func(b *bench) {
+		for i := range 15 {
 			b.write(fmt.Sprintf("/new/%02d", i), fmt.Sprint(i))
 		}
 		b.sync()
@@ -79,7 +79,7 @@ func TestR11_AStoreThatTakesFewerThanIsKnownIsFull(t *testing.T) {
 		require.Equal(t, 1, b.warned("store_full"))
 		for range 3 {
 			report := b.sync()
-			require.Equal(t, 50, report.Held)
+			require.Equal(t, 15, report.Held)
 		}
 		require.Empty(t, changes(b.called()), "not asked again while it is full")
 

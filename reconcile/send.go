@@ -105,6 +105,9 @@ func (q *queue) start(ctx context.Context) {
 		q.running++
 		go func() {
 			res := q.p.Reconciler.send(ctx, q.actions[i])
+			if q.actions[i].Op == replica.OpCreate && !res.sent {
+				q.p.missed(q.actions[i])
+			}
 			res.index = i
 			q.results <- res
 		}()
@@ -152,7 +155,10 @@ func (q *queue) done(res result) {
 			q.fault = res.err
 		}
 	}
-	q.full = q.full || res.full
+	if res.full {
+		q.full = true
+		q.p.refusals++
+	}
 	q.stopped = q.stopped || res.stop || q.failures >= maxFailures
 	q.p.again = q.p.again || res.again
 }

@@ -54,7 +54,7 @@ func (r *Reconciler) forgive(a Action) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.state.refused, a.Local)
-	delete(r.state.full.refused, a.Local)
+	delete(r.state.full.tried, a.Local)
 }
 
 // setArchived notes that the store takes no creates and updates any more. That

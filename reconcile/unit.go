@@ -92,6 +92,9 @@ const (
 	Archived
 	// Full: the store holds as many memories as it may.
 	Full
+	// Queued: the store refused others for a reason that is not known yet, so
+	// that this one waits for its turn.
+	Queued
 	// Suppressed: the deletion mode keeps the delete back (R8).
 	Suppressed
 	// Guarded: the mass-delete guard keeps the delete back (R8).
@@ -112,6 +115,7 @@ var holdWords = map[Hold]string{
 	ReadOnly:   "the store is attached read-only",
 	Archived:   "the store is archived",
 	Full:       "the store is full",
+	Queued:     "the store refused others, so it waits for its turn",
 	Suppressed: "deletes are not sent (--sync-deletions)",
 	Guarded:    "held by the mass-delete guard; send with memfs sync --allow-deletes",
 	Waiting:    "its path is not free in the store yet",

@@ -22,6 +22,9 @@ var (
 	ErrTooLarge = errors.New("content too large for the store")
 	// ErrInvalid: the store refuses this path or content for ever (400).
 	ErrInvalid = errors.New("refused by the store")
+	// ErrUnfit is ErrInvalid that is certainly for the content (422), and not
+	// for want of room.
+	ErrUnfit = fmt.Errorf("%w for its content", ErrInvalid)
 	// ErrFull: the store holds as many memories as it may.
 	ErrFull = errors.New("the store is full")
 	// ErrArchived: the store takes no creates or updates any more.

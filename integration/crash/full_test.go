@@ -16,6 +16,7 @@ import (
 // as room is made, also by another process than the one that was told.
 func TestR11_AStoreThatTakesFewerThanIsKnown(t *testing.T) {
 	h := newHostOf(t, local.Options{MaxMemories: 3})
+	h.args = []string{"--max-memories", "20"}
 	p := h.start()
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
 		write(t, h.path(name), name)

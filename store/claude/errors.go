@@ -79,6 +79,8 @@ func refused(status int, header http.Header, e apiError, now time.Time) error {
 	switch {
 	case status == http.StatusBadRequest && e.Type != "":
 		return store.ErrInvalid
+	case status == http.StatusUnprocessableEntity && e.Type != "":
+		return store.ErrUnfit
 	case status == http.StatusUnauthorized, status == http.StatusPaymentRequired, status == http.StatusForbidden:
 		return fmt.Errorf("%w (status %d)", store.ErrUnauthorized, status)
 	case status == http.StatusNotFound && e.Type == typeNotFound:
