@@ -194,6 +194,12 @@ func (ch *child) do(tree *replica.Replica, cmd order) (r reply) {
 		case <-time.After(cmd.Timeout):
 			err = errors.New("still served")
 		}
+	case "detached":
+		select {
+		case <-ch.mount.Detached():
+		case <-time.After(cmd.Timeout):
+			err = errors.New("still in its place")
+		}
 	case "mount again":
 		_, err = Mount(Options{Replica: ch.tree, Path: cmd.Path, StoreID: "memstore_2"})
 	default:

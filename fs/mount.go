@@ -71,11 +71,13 @@ type Options struct {
 type Mounted struct {
 	path     string
 	device   device
+	id       int // in the mount table; 0 on macOS
 	source   string
 	notifier *notifier
 	log      *zap.Logger
 	panics   atomic.Int64
 	done     chan struct{}
+	detached chan struct{}
 }
 
 // Mount mounts a replica. When it returns, the mount can be used, though never
@@ -91,7 +93,8 @@ func Mount(o Options) (*Mounted, error) {
 	if err != nil {
 		return nil, fmt.Errorf("mount %s: %w", o.Path, err)
 	}
-	m := &Mounted{path: path, done: make(chan struct{}), log: o.Log.With(zap.String("store", o.StoreID), zap.String("path", path))}
+	m := &Mounted{path: path, done: make(chan struct{}), detached: make(chan struct{}),
+		log: o.Log.With(zap.String("store", o.StoreID), zap.String("path", path))}
 	if err := m.mount(o); err != nil {
 		return nil, m.fault(err)
 	}
@@ -133,11 +136,13 @@ func (m *Mounted) mount(o Options) error {
 	}
 	verified := make(chan struct{})
 	defer close(verified)
-	go m.serve(server, verified)
+	table := watchTable(m.log)
+	go m.serve(server, table, verified)
 	if err := m.verify(server); err != nil {
 		f.notifier.disarm()
 		return errors.Join(err, unmountLazily(m.path))
 	}
+	go m.awaitDetached(table)
 	f.notifier.start(server)
 	return nil
 }
@@ -154,7 +159,8 @@ func (m *Mounted) verify(server *fuse.Server) error {
 	if len(here) == 0 {
 		return errors.New("the mount vanished while it was made")
 	}
-	m.device, m.source = here[len(here)-1].device, here[len(here)-1].source
+	top := here[len(here)-1]
+	m.device, m.id, m.source = top.device, top.id, top.source
 	return nil
 }
 
@@ -173,7 +179,8 @@ func (m *Mounted) options(o Options) *fuse.MountOptions {
 }
 
 // serve answers requests until the mount is gone, whoever unmounted it.
-func (m *Mounted) serve(server *fuse.Server, verified <-chan struct{}) {
+func (m *Mounted) serve(server *fuse.Server, table *tableChanges, verified <-chan struct{}) {
+	defer table.close()
 	defer close(m.done)
 	server.Serve()
 	<-verified

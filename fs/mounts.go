@@ -26,6 +26,7 @@ type MountInfo struct {
 	ReadOnly bool
 
 	device device
+	id     int
 	source string
 	memfs  bool
 }
@@ -75,7 +76,7 @@ func fuseMounts(table []*mountinfo.Info) []MountInfo {
 		}
 		id, memfs := strings.CutPrefix(m.Source, sourcePrefix)
 		mounts = append(mounts, MountInfo{
-			Path: m.Mountpoint, StoreID: id, device: device{m.Major, m.Minor}, source: m.Source, memfs: memfs,
+			Path: m.Mountpoint, StoreID: id, device: device{m.Major, m.Minor}, id: m.ID, source: m.Source, memfs: memfs,
 			ReadOnly: strings.HasPrefix(m.Options, "ro,") || m.Options == "ro",
 		})
 	}

@@ -40,6 +40,8 @@ func notesOf(m mountView) []note {
 			notes = append(notes, n)
 		}
 	}
+	add(s.Unmounted, note{"mount_busy", "it is unmounted, and served for those who still use it only",
+		"end them, then mount anew", exitcode.Failed})
 	add(s.Panics > 0, note{"panic", "memfs failed in " + count(s.Panics, "file operation", "file operations"),
 		"mount anew; the log has the details", exitcode.Failed})
 	add(s.Sync.Error != "", note{"sync_failed", "the last pass failed: " + oneLine(s.Sync.Error),

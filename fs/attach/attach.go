@@ -120,12 +120,13 @@ func check(o Options, stores []Store) error {
 	return mountpoint.CheckStateDir(o.StateDir, paths)
 }
 
-// watch ends Done's wait when any of the mounts is gone.
+// watch ends Done's wait when any of the mounts is gone from its place: what is
+// written there lands elsewhere, also while others still use the mount.
 func (s *Session) watch() {
 	gone := make(chan struct{}, len(s.attached))
 	for _, a := range s.attached {
 		go func() {
-			<-a.mount.Done()
+			<-a.mount.Detached()
 			gone <- struct{}{}
 		}()
 	}
@@ -134,7 +135,8 @@ func (s *Session) watch() {
 }
 
 // Done is closed when one of the session's mounts is gone, whoever unmounted
-// it: the session is to be detached then (R15).
+// it, and also where somebody still uses it: the session is to be detached then
+// (R15).
 func (s *Session) Done() <-chan struct{} { return s.done }
 
 // takeBack undoes a half-made attach.
@@ -155,8 +157,12 @@ type SyncOptions struct {
 	Paths []string
 }
 
+// ErrUnmounted: the path does not lead to the store any more.
+var ErrUnmounted = errors.New("it was unmounted: what is written at its path since then is not in the store")
+
 // Sync runs a pass on each store that begins after the call, sends everything,
-// and waits for it.
+// and waits for it. It is ErrUnmounted where a mount is gone that somebody still
+// uses, though what they wrote is sent.
 func (s *Session) Sync(ctx context.Context, o SyncOptions) ([]reconcile.Report, error) {
 	chosen, err := s.chosen(o.Paths)
 	if err != nil {
@@ -170,6 +176,9 @@ func (s *Session) Sync(ctx context.Context, o SyncOptions) ([]reconcile.Report, 
 			reports[i], errs[i] = a.rec.Sync(ctx, o.AllowDeletes)
 			if errs[i] == nil {
 				errs[i] = a.mount.Settle(ctx) // what came in can be seen
+			}
+			if errs[i] == nil && a.unmounted() {
+				errs[i] = ErrUnmounted
 			}
 			if errs[i] != nil {
 				errs[i] = &StoreError{a.store.Info.ID, a.store.Path, errs[i]}

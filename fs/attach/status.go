@@ -13,6 +13,9 @@ type Status struct {
 	// Panics counts faults of memfs in file operations; above 0 the mount is
 	// degraded.
 	Panics int64 `json:"panics,omitempty"`
+	// Unmounted: the path does not lead to the store any more; it is served until
+	// the end of the session for those who still use it.
+	Unmounted bool `json:"unmounted,omitempty"`
 	// Slowest are the slowest file operations of the last one to two hours, the
 	// slowest first; none below a millisecond.
 	Slowest []fs.Slow `json:"slowest,omitempty"`
@@ -23,12 +26,22 @@ func (s *Session) Status() []Status {
 	out := make([]Status, len(s.attached))
 	for i, a := range s.attached {
 		out[i] = a.status()
+		out[i].Unmounted = a.unmounted()
 	}
 	return out
 }
 
 func (a *attached) status() Status {
 	return Status{Status: a.replica.Status(), Sync: a.rec.Status(), Panics: a.panics.Load(), Slowest: a.slowest.List()}
+}
+
+func (a *attached) unmounted() bool {
+	select {
+	case <-a.mount.Detached():
+		return true
+	default:
+		return false
+	}
 }
 
 // maxPaths is how many paths a status has that must fit an extended attribute
