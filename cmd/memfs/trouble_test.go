@@ -211,6 +211,12 @@ var staged = map[string]func(*trouble){
 	"metrics":     func(x *trouble) { x.start("mount", "notes:"+x.mnt, "--log-format=json", "--metrics-addr=0") },
 	"trace":       func(x *trouble) { x.mount("--trace"); x.write("a.md", "one\n") },
 	"stale_mount": func(x *trouble) { x.mount(); x.killed(); x.start("mount", "notes:"+x.mnt, "--log-format=json") },
+	"below_mount": func(x *trouble) {
+		x.mount()
+		x.killed()
+		x.under("early.md", "early\n")
+		x.start("mount", "notes:"+x.mnt, "--log-format=json")
+	},
 	"mount_busy": func(x *trouble) {
 		x.mount()
 		f, err := os.Open(x.mnt)

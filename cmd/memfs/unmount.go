@@ -135,7 +135,7 @@ func clearPath(path, state string) error {
 	if !fs.Stale(path) {
 		return nil
 	}
-	if err := fs.Detach(path); err != nil {
+	if err := mountpoint.Clear(state, path); err != nil {
 		return err
 	}
 	point, err := mountpoint.Take(state, path, false)

@@ -64,12 +64,17 @@ func attach(ctx context.Context, o Options, st Store) (_ *attached, err error) {
 func (a *attached) show() (err error) {
 	if fs.Stale(a.store.Path) {
 		a.log.Info("cleaning up the dead mount of an earlier process", zap.String("code", "stale_mount"))
-		if err := fs.Detach(a.store.Path); err != nil {
+		if err := mountpoint.Clear(a.o.StateDir, a.store.Path); err != nil {
 			return err
 		}
 	}
 	if a.point, err = mountpoint.Take(a.o.StateDir, a.store.Path, a.o.AcceptEmptyDir); err != nil {
 		return err
+	}
+	if below := a.point.Below(); len(below) > 0 {
+		a.log.Warn("files were written at the mount path while nothing was mounted; they stay below the mount, and are not in the store",
+			zap.String("code", "below_mount"), zap.Int("count", len(below)), zap.Strings("names", below[:min(len(below), maxPaths)]),
+			zap.String("remedy", "look at them in the directory after memfs unmount, and move or remove them"))
 	}
 	a.mount, err = fs.Mount(fs.Options{Replica: a.replica, Path: a.store.Path, StoreID: a.store.Info.ID, AllowOther: a.o.AllowOther,
 		Strict: a.o.Strict && a.store.Client == nil, Log: a.o.Log, Status: a.attribute, Observe: a.observe,

@@ -181,7 +181,7 @@ func (o *orphan) tidy() {
 		if !fs.Stale(o.MountPath) {
 			return
 		}
-		err = fs.Detach(o.MountPath)
+		err = mountpoint.Clear(o.s.o.StateDir, o.MountPath)
 	}
 	var point *mountpoint.Point
 	if err == nil {

@@ -66,6 +66,9 @@ type Point struct {
 	state *disk.Dir
 	made  []string // outermost first
 	path  string
+	// cleared and below: see record.Cleared and Below.
+	cleared bool
+	below   []string
 	// used is held while the directory is used; useName is its file.
 	used    *disk.Lock
 	useName string
@@ -75,8 +78,9 @@ type Point struct {
 // What memfs left there, it takes again. An empty directory of somebody else's
 // is used, and left there at the end, if acceptEmpty is set; anything else that
 // stands there is a *TakenError and is not touched; a live memfs mount, of
-// whatever state directory, is fs.ErrMounted. A dead mount must have been
-// detached before.
+// whatever state directory, is fs.ErrMounted. A dead mount must have been taken
+// away before, by Clear: what came into memfs's own directory after that is no
+// reason to refuse it, and stays there (Below).
 func Take(stateDir, path string, acceptEmpty bool) (*Point, error) {
 	if err := checkLive(path); err != nil {
 		return nil, err
@@ -107,6 +111,10 @@ func Take(stateDir, path string, acceptEmpty bool) (*Point, error) {
 // Path is where to mount.
 func (p *Point) Path() string { return p.path }
 
+// Below names what lies in the directory, which a mount hides: somebody wrote
+// there after a dead mount was taken away and before the next was made.
+func (p *Point) Below() []string { return p.below }
+
 func (p *Point) take(acceptEmpty bool) error {
 	left, err := recall(p.state, recordName(p.path))
 	if err != nil {
@@ -116,10 +124,11 @@ func (p *Point) take(acceptEmpty bool) error {
 	switch {
 	case err == nil:
 		ours := slices.Contains(left.Made, p.path)
-		if !isEmptyDir(p.path, info) || !ours && !acceptEmpty {
+		names, readable := entries(p.path, info)
+		if !readable || !ours && !acceptEmpty || len(names) > 0 && !(ours && left.Cleared) {
 			return taken(p.path, info)
 		}
-		p.made = left.Made
+		p.made, p.cleared, p.below = left.Made, left.Cleared, names
 		return nil
 	case !errors.Is(err, fs.ErrNotExist):
 		return &ParentError{Path: p.path, Err: err}
@@ -168,7 +177,7 @@ func (p *Point) Remove() error {
 // give removes what the point has made, and leaves on record what it could not,
 // or what somebody else uses: who took it over removes it.
 func (p *Point) give() error {
-	r := record{Path: p.path, Made: p.made}
+	r := record{Path: p.path, Made: p.made, Cleared: p.cleared}
 	unused, err := p.unused()
 	switch {
 	case err != nil:
@@ -223,10 +232,15 @@ func existing(dirs []string) []string {
 	return out
 }
 
-func isEmptyDir(path string, info fs.FileInfo) bool {
+// entries names what lies in a directory; not ok is what is none or cannot be
+// looked into.
+func entries(path string, info fs.FileInfo) (names []string, ok bool) {
 	if !info.IsDir() {
-		return false
+		return nil, false
 	}
-	entries, err := os.ReadDir(path)
-	return err == nil && len(entries) == 0
+	found, err := os.ReadDir(path)
+	for _, entry := range found {
+		names = append(names, entry.Name())
+	}
+	return names, err == nil
 }

@@ -21,6 +21,8 @@ import (
 type record struct {
 	Path string   `json:"path"`
 	Made []string `json:"made"` // outermost first
+	// Cleared: a dead mount was taken away here since the directory was made.
+	Cleared bool `json:"cleared,omitempty"`
 }
 
 const (
