@@ -122,6 +122,21 @@ func TestMountSyncUnmount(t *testing.T) {
 	h.fails(exitcode.Failed, mnt+" is not mounted by memfs: memfs status lists what is", "sync", mnt)
 }
 
+// R15: what a killed memfs made below a symbolic link goes with its dead mount.
+func TestR15_UnmountOfADeadMountUnderALink(t *testing.T) {
+	h := mounting(t)
+	h.store("notes")
+	mnt := h.path("link/notes")
+	require.NoError(t, os.Mkdir(h.path("real"), 0o755))
+	require.NoError(t, os.Symlink("real", h.path("link")))
+	cmd := h.background(nil, "mount", "notes:"+mnt)
+	h.await(mnt + "/.anthropic-memory-store")
+	require.NoError(t, cmd.Process.Signal(syscall.SIGKILL))
+	_ = cmd.Wait()
+	h.must("unmount", mnt)
+	assert.NoDirExists(t, h.path("real/notes"))
+}
+
 func TestR15_SignalsEndTheMountCleanly(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
 		if signal.Ignored(sig) {

@@ -12,6 +12,7 @@ import (
 // directory that memfs made there. Programs that go on writing at the path may
 // fill that directory from then on, which is no reason to refuse it: Take.
 func Clear(stateDir, path string) error {
+	path = resolved(path)
 	if !memfs.Stale(path) {
 		return nil
 	}

@@ -82,6 +82,7 @@ type Point struct {
 // away before, by Clear: what came into memfs's own directory after that is no
 // reason to refuse it, and stays there (Below).
 func Take(stateDir, path string, acceptEmpty bool) (*Point, error) {
+	path = resolved(path)
 	if err := checkLive(path); err != nil {
 		return nil, err
 	}
@@ -108,7 +109,7 @@ func Take(stateDir, path string, acceptEmpty bool) (*Point, error) {
 	return p, nil
 }
 
-// Path is where to mount.
+// Path is where to mount, with no symbolic link above it.
 func (p *Point) Path() string { return p.path }
 
 // Below names what lies in the directory, which a mount hides: somebody wrote

@@ -18,8 +18,9 @@ import (
 
 func dirs(t *testing.T) (state, root string) {
 	t.Helper()
-	state, root = filepath.Join(t.TempDir(), "state"), t.TempDir()
-	return state, root
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	return filepath.Join(t.TempDir(), "state"), root
 }
 
 func TestR1_MakesAndRemovesItsOwnOnly(t *testing.T) {
@@ -90,6 +91,25 @@ func TestR1_TakesItsOwnLeftoverAgain(t *testing.T) {
 	require.NoError(t, other.Remove())
 	assert.NoDirExists(t, filepath.Join(root, "memory"), "the last one takes the parent that the first made")
 	assert.DirExists(t, root)
+}
+
+// R15: a directory has one record, by whatever links it is named.
+func TestR15_ALinkedParentIsNoOtherDirectory(t *testing.T) {
+	state, root := dirs(t)
+	link := filepath.Join(root, "link")
+	require.NoError(t, os.Mkdir(filepath.Join(root, "real"), 0o755))
+	require.NoError(t, os.Symlink("real", link))
+	linked, direct := filepath.Join(link, "memory", "notes"), filepath.Join(root, "real", "memory", "notes")
+	for made, found := range map[string]string{linked: direct, direct: linked} {
+		p, err := mountpoint.Take(state, made, false)
+		require.NoError(t, err)
+		assert.Equal(t, direct, p.Path())
+		require.NoError(t, p.Killed())
+		p, err = mountpoint.Take(state, found, false)
+		require.NoError(t, err)
+		require.NoError(t, p.Remove())
+		assert.NoDirExists(t, filepath.Join(root, "real", "memory"))
+	}
 }
 
 // In mount namespaces of their own several can use one directory: its removal

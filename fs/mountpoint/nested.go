@@ -3,7 +3,6 @@ package mountpoint
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 
 	"memfs/fs"
 )
@@ -38,5 +37,5 @@ func CheckNested(paths []string) error {
 // By name first: looking into a mount can wait for its process.
 func below(path, mount string) bool {
 	inside := func(path string) bool { return path != mount && Inside(path, mount) }
-	return inside(path) || inside(filepath.Join(realPath(filepath.Dir(path)), filepath.Base(path)))
+	return inside(path) || inside(resolved(path))
 }

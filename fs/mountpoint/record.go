@@ -19,6 +19,8 @@ import (
 // record is what stands in the state directory while a mount point does, and
 // longer while a parent that was made for it could not be removed.
 type record struct {
+	// Path is resolved, as those made are: who cleans up after a kill may come by
+	// another name.
 	Path string   `json:"path"`
 	Made []string `json:"made"` // outermost first
 	// Cleared: a dead mount was taken away here since the directory was made.

@@ -56,7 +56,14 @@ func Inside(path, dir string) bool {
 // Stays reports whether path lies in dir also where the links that lead there are
 // followed; what is at its end is not looked at.
 func Stays(path, dir string) bool {
-	return Inside(filepath.Join(realPath(filepath.Dir(path)), filepath.Base(path)), realPath(dir))
+	return Inside(resolved(path), realPath(dir))
+}
+
+// resolved is the one name of a mount point, whatever links lead there, as the
+// kernel's mount table has it. What is at its end is not looked at: it may be a
+// dead mount.
+func resolved(path string) string {
+	return filepath.Join(realPath(filepath.Dir(path)), filepath.Base(path))
 }
 
 // realPath resolves links in as much of an absolute path as exists.

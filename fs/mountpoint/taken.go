@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os/user"
-	"path/filepath"
 	"strconv"
 	"syscall"
 	"time"
@@ -12,16 +11,15 @@ import (
 	memfs "memfs/fs"
 )
 
-// checkLive is fs.ErrMounted where memfs serves a path already. It touches no
-// mount.
+// checkLive is fs.ErrMounted where memfs serves a resolved path already. It
+// touches no mount.
 func checkLive(path string) error {
 	mounts, err := memfs.Mounts()
 	if err != nil {
 		return err
 	}
-	real := filepath.Join(realPath(filepath.Dir(path)), filepath.Base(path))
 	for _, m := range mounts {
-		if m.Path == real {
+		if m.Path == path {
 			return fmt.Errorf("%s is %w by memfs, with store %s", path, memfs.ErrMounted, m.StoreID)
 		}
 	}
