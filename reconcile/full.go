@@ -32,8 +32,9 @@ type fullness struct {
 	turn int
 }
 
-// attempt is what was known when a create began.
-type attempt struct{ turn, count int }
+// attempt is what was known when a request began: the refusals of creates, how
+// many memories there were, and how many writes had been taken.
+type attempt struct{ turn, count, taken int }
 
 // filled notes that a create was refused; sure says that it is for want of room.
 // Memories that left while it went on may have made room.
@@ -41,9 +42,6 @@ func (f *fullness) filled(a attempt, count int, now time.Time, sure bool) {
 	f.at, f.since, f.sure = max(a.count, count), now, sure
 	f.turn++
 }
-
-// begins is for a create that begins at this count.
-func (f *fullness) begins(count int) attempt { return attempt{f.turn, count} }
 
 // missed notes that a create was not taken, whatever the reason.
 func (f *fullness) missed(path string, t Try) {
@@ -135,11 +133,11 @@ func (r *Reconciler) setFull(a Action) {
 	r.state.full.filled(a.began, r.view.Len(), time.Now(), true)
 }
 
-// beginsCreate notes what is known when a create begins.
-func (r *Reconciler) beginsCreate() attempt {
+// begins notes what is known when a request begins.
+func (r *Reconciler) begins() attempt {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.state.full.begins(r.view.Len())
+	return attempt{turn: r.state.full.turn, count: r.view.Len(), taken: r.state.denials.taken}
 }
 
 // tookCreate notes that the store took a create. It reports whether it turned

@@ -80,7 +80,7 @@ func (r *Reconciler) Status() Status {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := Status{Last: r.line.last, Failures: r.line.failures, Next: r.line.next,
-		Archived: r.state.archived, Full: r.state.waiting, Frozen: r.state.frozen, Hidden: r.view.Hidden(),
+		Archived: r.state.archived, Full: r.state.waiting, Frozen: r.state.denials.frozen, Hidden: r.view.Hidden(),
 		Total: r.line.total}
 	s.Total.Requests = r.count.Load()
 	if r.line.err != nil {

@@ -61,17 +61,31 @@ func (r *Reconciler) rejected(ctx context.Context, a Action, err error) result {
 		r.refuse(a, err)
 		return result{refused: true, again: a.Content && a.Rename}
 	case errors.Is(err, store.ErrUnauthorized):
-		r.setFrozen(true)
-		return result{stop: true, err: err}
+		return r.unauthorized(ctx, a, err)
 	case errors.As(err, &limited):
 		return result{stop: true, err: err}
 	}
 	return r.failed(ctx, a, err)
 }
 
+// unauthorized is for a write that our credential was refused for: the rest is
+// left, unless that is known to be for this one alone. A delete has no content
+// that could be changed, so it is tried again.
+func (r *Reconciler) unauthorized(ctx context.Context, a Action, err error) result {
+	switch {
+	case !r.denied(a, err):
+		return result{stop: true, err: err}
+	case a.Op == replica.OpDelete:
+		return r.failed(ctx, a, err)
+	default:
+		r.refuse(a, fmt.Errorf("%w for this one alone", err))
+		return result{refused: true, again: a.Content && a.Rename}
+	}
+}
+
 // succeeded moves base to what the store answered.
 func (r *Reconciler) succeeded(seq uint64, a Action, m store.Memory) result {
-	r.setFrozen(false)
+	r.allowed(a)
 	if a.Op == replica.OpDelete {
 		r.view.Gone(a.ID)
 		r.close(seq, &replica.Apply{ID: a.ID})

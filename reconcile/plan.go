@@ -152,7 +152,7 @@ type Action struct {
 	Local string
 	// Counted: the delete counts for the mass-delete guard.
 	Counted bool
-	// began is what was known of the store's room when a create began.
+	// began is what was known when the request began.
 	began attempt
 	// After are the indices of the sends that must have succeeded before.
 	After []int

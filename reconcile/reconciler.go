@@ -80,10 +80,8 @@ type state struct {
 	refused  map[string]Refusal
 	split    map[string]string
 	archived bool
-	// frozen: the store did not accept our credential for a write. The next
-	// pass begins with a single one (R14).
-	frozen bool
-	full   fullness
+	denials  denials
+	full     fullness
 	// waiting: something is held until the store has room.
 	waiting bool
 	// sends are those begun and not settled: 0 while the request goes on, else

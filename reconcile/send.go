@@ -41,7 +41,8 @@ func (p *passing) sendAll(ctx context.Context, actions []Action) error {
 	}
 	q := &queue{p: p, actions: actions, state: make([]progress, len(actions)), results: make(chan result, len(actions)),
 		limit: maxSends}
-	if p.isFrozen() {
+	var frozen bool
+	if q.order, frozen = p.turns(actions); frozen {
 		q.limit = 1
 	}
 	var patience <-chan time.Time
@@ -66,6 +67,7 @@ const (
 type queue struct {
 	p        *passing
 	actions  []Action
+	order    []int
 	state    []progress
 	results  chan result
 	limit    int
@@ -94,7 +96,7 @@ func (q *queue) run(ctx context.Context, patience <-chan time.Time) error {
 
 // start starts what may be started.
 func (q *queue) start(ctx context.Context) {
-	for i := range q.actions {
+	for _, i := range q.order {
 		if q.stopped || q.running >= q.limit || ctx.Err() != nil {
 			return
 		}
@@ -200,9 +202,7 @@ func (r *Reconciler) send(ctx context.Context, a Action) result {
 		return r.failed(ctx, a, err)
 	}
 	r.began(seq, a.ID)
-	if a.Op == replica.OpCreate {
-		a.began = r.beginsCreate()
-	}
+	a.began = r.begins()
 	defer r.finished()
 	m, err := r.request(ctx, a, text)
 	return r.settle(ctx, seq, a, m, err)

@@ -65,15 +65,3 @@ func (r *Reconciler) setArchived() {
 	r.mu.Unlock()
 	r.tell.archived()
 }
-
-func (r *Reconciler) setFrozen(frozen bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.state.frozen = frozen
-}
-
-func (r *Reconciler) isFrozen() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.state.frozen
-}

@@ -32,6 +32,8 @@ var (
 	// ErrUnauthorized: the credential is missing, unknown or not allowed here
 	// (401, 402, 403).
 	ErrUnauthorized = errors.New("the credential was refused")
+	// ErrForbidden is ErrUnauthorized that may be for one request alone (403).
+	ErrForbidden = fmt.Errorf("%w", ErrUnauthorized)
 	// ErrUnavailable: no usable answer came (connection, timeout, 5xx, 529).
 	// Whether a write was applied is unknown.
 	ErrUnavailable = errors.New("the store is unreachable")

@@ -81,7 +81,9 @@ func refused(status int, header http.Header, e apiError, now time.Time) error {
 		return store.ErrInvalid
 	case status == http.StatusUnprocessableEntity && e.Type != "":
 		return store.ErrUnfit
-	case status == http.StatusUnauthorized, status == http.StatusPaymentRequired, status == http.StatusForbidden:
+	case status == http.StatusForbidden:
+		return fmt.Errorf("%w (status %d)", store.ErrForbidden, status)
+	case status == http.StatusUnauthorized, status == http.StatusPaymentRequired:
 		return fmt.Errorf("%w (status %d)", store.ErrUnauthorized, status)
 	case status == http.StatusNotFound && e.Type == typeNotFound:
 		return store.ErrNotFound
