@@ -8,6 +8,9 @@ import (
 	"memfs/store/replica"
 )
 
+// maxDenials bounds what is remembered: files that were refused may be gone.
+const maxDenials = 10_000
+
 // denials is what is known of writes for which our credential was refused. That
 // may be the credential's fault, and concern all, or that of one content that a
 // proxy on the way does not let through: both are answered alike (403). So all
@@ -50,8 +53,8 @@ func (d *denials) denied(a Action, forbidden bool) (itself bool) {
 		itself, d.frozen = true, false
 	}
 	d.turn++
-	if d.of == nil {
-		d.of = map[string]denial{}
+	if d.of == nil || len(d.of) >= maxDenials {
+		d.of = map[string]denial{} // each is found out once more
 	}
 	d.of[a.Local] = denial{op: a.Op, sha: a.SHA, turn: d.turn, began: a.began.taken, taken: d.taken, itself: itself}
 	d.frozen = d.frozen || !itself
