@@ -222,7 +222,7 @@ func (p *planner) remoteOf(b *replica.Base) *store.Memory {
 // strays sends what was written to replaced inodes to the conflict area (R7).
 func (p *planner) strays() {
 	for _, s := range p.in.Local.Strays {
-		due := s.Written.Add(quiet)
+		due := s.Written.Add(replica.Quiet)
 		if !p.in.Policy.Everything && due.After(p.now) && !s.Written.After(p.now) {
 			p.wake(due)
 			continue

@@ -1,13 +1,9 @@
 package reconcile
 
-import "time"
+import (
+	"time"
 
-const (
-	// quiet is how long a file or name must have been left alone before a timed
-	// pass touches it (R4).
-	quiet = 2 * time.Second
-	// emptyRest is the least time that an emptied file rests (R4).
-	emptyRest = 10 * time.Second
+	"memfs/store/replica"
 )
 
 // rest holds back what changed a moment ago (R4). It applies to both
@@ -33,7 +29,7 @@ func (u *unit) restsUntil(o Policy, now time.Time) time.Time {
 	}
 	due := settles(later(u.local.Written, u.local.Moved), u.local.DirtySince, o, now)
 	if u.local.Emptied && !u.local.Written.After(now) {
-		due = later(due, u.local.Written.Add(max(2*o.Interval, emptyRest)))
+		due = later(due, u.local.Written.Add(max(2*o.Interval, replica.EmptyRest)))
 	}
 	return due
 }
@@ -45,7 +41,7 @@ func settles(last, since time.Time, o Policy, now time.Time) time.Time {
 	if last.IsZero() || last.After(now) {
 		return now
 	}
-	due := last.Add(quiet)
+	due := last.Add(replica.Quiet)
 	if since.IsZero() {
 		return due
 	}

@@ -3,7 +3,6 @@ package replica
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	"memfs/store"
 )
@@ -330,12 +329,8 @@ func (t *tree) applySent(r *record) {
 	}
 }
 
-// emptyRest is how long a file that was emptied must have stayed so to be meant
-// so (R4).
-const emptyRest = 10 * time.Second
-
 // restsEmpty reports whether an emptied file has come to rest. It may have been
 // sent before that, by an explicit sync.
-func (n *node) restsEmpty(now int64) bool { return now-n.written >= int64(emptyRest) }
+func (n *node) restsEmpty(now int64) bool { return now-n.written >= int64(EmptyRest) }
 
 func (n *node) touch(now int64) { n.mtime, n.ctime = now, now }

@@ -68,7 +68,7 @@ func (s *saving) send() {
 }
 
 func (s *saving) rest() {
-	s.clock.advance(emptyRest + time.Second)
+	s.clock.advance(EmptyRest + time.Second)
 	s.Snapshot(nil, nil)
 }
 

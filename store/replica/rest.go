@@ -6,8 +6,14 @@ import (
 	"time"
 )
 
-// rest is how long a name must have been left alone to have rested (R4).
-const rest = 2 * time.Second
+const (
+	// Quiet is how long a file or name must have been left alone to have rested
+	// (R4).
+	Quiet = 2 * time.Second
+	// EmptyRest is how long a file that was emptied must have stayed so, at least,
+	// to be meant so (R4).
+	EmptyRest = 10 * time.Second
+)
 
 // vacancy is a name that a local change took from a file: when it did, and since
 // when what has the name has differed from base.
@@ -24,7 +30,7 @@ func (t *tree) vacate(path string, n *node, now int64) {
 func (t *tree) occupy(n *node, now int64) {
 	path := n.path()
 	n.earlier = 0
-	if v, ok := t.vacated[path]; ok && now-v.at < int64(rest) {
+	if v, ok := t.vacated[path]; ok && now-v.at < int64(Quiet) {
 		n.earlier = v.since
 	}
 	delete(t.vacated, path)
@@ -45,5 +51,5 @@ func (n *node) agree() { n.since, n.earlier = 0, 0 }
 
 // forgetVacancies forgets the names that have rested.
 func (t *tree) forgetVacancies(now int64) {
-	maps.DeleteFunc(t.vacated, func(_ string, v vacancy) bool { return now-v.at >= int64(rest) })
+	maps.DeleteFunc(t.vacated, func(_ string, v vacancy) bool { return now-v.at >= int64(Quiet) })
 }
